@@ -1,0 +1,135 @@
+"""The learners bundled: one state, one value, one update."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from .._types import Key, PerChain, Scalar, Vector
+from ..hmc import Chains, Transition
+from ..metric import Metric
+from .held import Held, HeldDirection, HeldMetric, HeldMoments
+from .metric import DiagonalMetric, IdentityMetric
+from .moments import Moments, MomentsState
+from .principal import Principal
+from .quarantine import Quarantine, QuarantineState, Trust
+from .step_size import StepSize
+from .trajectory import TrajectoryLength
+
+__all__ = [
+    "AdaptState",
+    "Adaptation",
+    "DiagonalMetric",
+    "Held",
+    "HeldDirection",
+    "HeldMetric",
+    "HeldMoments",
+    "Hyperparams",
+    "IdentityMetric",
+    "MetricLearner",
+    "Moments",
+    "Principal",
+    "Quarantine",
+    "StepSize",
+    "TrajectoryLength",
+    "Trust",
+]
+
+
+MetricLearner = DiagonalMetric | IdentityMetric | HeldMetric
+
+
+class Hyperparams(NamedTuple):
+    """What one transition runs with."""
+
+    step_size: Scalar
+    trajectory_length: Scalar
+    metric: Metric
+    mean: Vector
+    direction: Vector
+
+
+class AdaptState(NamedTuple):
+    step_size: Any  # of whatever learner has the place
+    trajectory: Any
+    moments: MomentsState
+    direction: Vector
+    quarantine: QuarantineState
+
+
+class Statistics(NamedTuple):
+    """What a criterion may ask for by name."""
+
+    weight: PerChain
+    mean: Vector
+    mean_new: Vector
+    direction: Vector
+
+
+@dataclass(frozen=True)
+class Adaptation:
+    """One learner for each thing learnt. No learner sees another: each is handed plain arrays."""
+
+    step_size: StepSize | Held = field(default=StepSize())
+    trajectory: TrajectoryLength | Held = field(default=TrajectoryLength())
+    metric: MetricLearner = field(default=DiagonalMetric())
+    moments: Moments | HeldMoments = field(default=Moments())
+    principal: Principal | HeldDirection = field(default=Principal())
+    quarantine: Quarantine | Trust = field(default=Quarantine())
+
+    def init(self, key: Key, chains: Chains, given: Hyperparams | None = None) -> AdaptState:
+        """Learners before their first transition; `given` are values to begin with."""
+        dtype = chains.x.dtype
+        moments = None if given is None else MomentsState(given.mean, given.metric.scale**2)
+        return AdaptState(
+            self.step_size.init(dtype, None if given is None else given.step_size),
+            self.trajectory.init(dtype, None if given is None else given.trajectory_length),
+            self.moments.init(chains.x, chains.grad, moments),
+            self.principal.init(key, chains.x[0], None if given is None else given.direction),
+            self.quarantine.init(chains),
+        )
+
+    def value(self, state: AdaptState, warming: Scalar) -> Hyperparams:
+        """The latest values while warming, the averaged ones after."""
+        return Hyperparams(
+            self.step_size.value(state.step_size, warming),
+            self.trajectory.value(state.trajectory, warming),
+            self.metric.value(state.moments),
+            state.moments.mean,
+            state.direction,
+        )
+
+    def statistics(self, state: AdaptState, transition: Transition, chains: Chains, step: Scalar):
+        """What a criterion may ask for: acceptance as weights, centres, the principal direction."""
+        healthy = self.quarantine.weight(chains)
+        accept_prob = transition.accept_prob * healthy
+        weight = jnp.where(accept_prob > 1e-4, accept_prob, 0.0)
+        mean = self.moments.centre(state.moments, transition.start, healthy, step)
+        mean_new = self.moments.centre(state.moments, transition.proposal, weight, step)
+        return Statistics(weight, mean, mean_new, state.direction)
+
+    def update(
+        self,
+        key: Key,
+        state: AdaptState,
+        transition: Transition,
+        chains: Chains,
+        climb: tuple[Scalar, Scalar],
+        one_step: Scalar,
+        step: Scalar,
+    ) -> tuple[AdaptState, Chains]:
+        """Learn from one transition; chains found lost are moved. `climb` is C and dC / d log tau-
+        bar.
+        """
+        healthy = self.quarantine.weight(chains)
+        step_size: Any = self.step_size.update(
+            state.step_size, transition.accept_prob, healthy, step
+        )
+        next_step = self.step_size.value(step_size, jnp.asarray(True))
+        trajectory = self.trajectory.update(state.trajectory, *climb, next_step, one_step, step)
+        moments = self.moments.update(state.moments, chains.x, healthy, step)
+        direction = self.principal.update(state.direction, chains.x, healthy, state.moments, step)
+        quarantine, chains = self.quarantine.update(
+            key, state.quarantine, chains, transition.accepted
+        )
+        return AdaptState(step_size, trajectory, moments, direction, quarantine), chains

@@ -1,0 +1,76 @@
+"""Running mean and variance of the target, pooled over chains."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from .. import ensemble
+from .._types import PerChain, Positions, Scalar, Vector
+from . import ema
+
+
+class MomentsState(NamedTuple):
+    mean: Vector
+    variance: Vector
+
+
+@dataclass(frozen=True)
+class Moments:
+    r"""Exponentially weighted mean and variance over the last step / `memory` transitions.
+
+    A batch of chains has the variance about its own mean plus the square of its drift, the distance
+    of that mean from the running one. At rest the drift is of order $\sigma/\sqrt{b}$; on the way
+    in from a far start it is not, and says nothing of the target's width. So it counts only up to
+    `drift_limit` times its size at rest. `pseudo` observations of a width guessed from the starting
+    points keep the variance from ever being zero.
+    """
+
+    memory: float = 8.0
+    drift_limit: float = 3.0
+    pseudo: float = 1.0
+
+    def init(
+        self, x: Positions, grad: Positions, given: MomentsState | None = None
+    ) -> MomentsState:
+        if given is not None:
+            return given
+        return MomentsState(jnp.mean(x, axis=0), _guess(x, grad))
+
+    def update(
+        self, state: MomentsState, x: Positions, weight: PerChain, step: Scalar
+    ) -> MomentsState:
+        share = ema.weight(step, self.memory, x.dtype, self.pseudo)
+        centre = ensemble.mean(x, weight)
+        moved = drift(centre, state, weight, self.drift_limit)
+        variance = ensemble.variance(x, centre, weight) + moved**2
+        return MomentsState(
+            ema.blend(state.mean, centre, share), ema.blend(state.variance, variance, share)
+        )
+
+    def centre(self, state: MomentsState, x: Positions, weight: PerChain, step: Scalar) -> Vector:
+        """What the mean would be after seeing these chains."""
+        share = ema.weight(step, self.memory, x.dtype, self.pseudo)
+        return ema.blend(state.mean, ensemble.mean(x, weight), share)
+
+
+def drift(centre: Vector, state: MomentsState, weight: PerChain, limit: float) -> Vector:
+    """Distance of the chains' mean from the running mean, cut at `limit` times its size at rest."""
+    at_rest = jnp.sqrt(state.variance / ensemble.count(weight))
+    bound = limit * at_rest if limit < float("inf") else jnp.inf
+    return jnp.clip(centre - state.mean, -bound, bound)
+
+
+def _guess(x: Positions, grad: Positions) -> Vector:
+    """Variance per dimension from the starting points, in the target's own units.
+
+    A Gaussian's gradients spread by 1 / sigma^2 times its points, wherever those are; where all
+    points coincide, E[grad^2] = 1 / sigma^2 is what remains.
+    """
+    spread_x, spread_grad = jnp.std(x, axis=0), jnp.std(grad, axis=0)
+    safe = (spread_x > 0) & (spread_grad > 0)
+    from_spread = spread_x / jnp.where(safe, spread_grad, 1.0)
+    square = jnp.mean(grad**2, axis=0)
+    from_size = 1.0 / jnp.where(square > 0, square, 1.0)
+    guess = jnp.where(safe, from_spread, from_size)
+    return jnp.where(jnp.isfinite(guess) & (guess > 0), guess, 1.0)

@@ -1,0 +1,71 @@
+"""Which chains count in pooled statistics, and what becomes of those that do not."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from .. import ensemble
+from .._types import Key, PerChain
+from ..hmc import Chains
+
+
+class QuarantineState(NamedTuple):
+    strikes: PerChain  # transitions in a row spent outside the bulk or without moving
+    reseeded: PerChain  # how often each chain was moved
+
+
+@dataclass(frozen=True)
+class Quarantine:
+    """Leaves out chains far below the others in log density; moves those that stay there.
+
+    A chain is outside the bulk if its log density lies below the ensemble's median by more than
+    `margin` plus `spread` times the median distance from it. After `patience` transitions in a row
+    outside the bulk, or without an accepted move, it takes the place of a chain inside, chosen at
+    random.
+    """
+
+    margin: float = 10.0
+    spread: float = 30.0
+    patience: int = 100
+
+    def init(self, chains: Chains) -> QuarantineState:
+        zeros = jnp.zeros(chains.logp.shape, jnp.int32)
+        return QuarantineState(zeros, zeros)
+
+    def weight(self, chains: Chains) -> PerChain:
+        """One for chains inside the bulk, zero for those outside."""
+        below = ensemble.median(chains.logp) - chains.logp
+        limit = self.margin + self.spread * ensemble.median(jnp.abs(below))
+        return (below <= limit).astype(chains.x.dtype)
+
+    def update(
+        self, key: Key, state: QuarantineState, chains: Chains, accepted: PerChain
+    ) -> tuple[QuarantineState, Chains]:
+        """Count, and move the chains whose time is up."""
+        inside = self.weight(chains) > 0
+        strikes = jnp.where(inside & accepted, 0, state.strikes + 1)
+        lost = strikes >= self.patience
+        eligible = inside & ~lost
+        lost = lost & jnp.any(eligible)
+        logits = jnp.where(eligible, 0.0, -jnp.inf).astype(chains.x.dtype)
+        source = jax.random.categorical(key, logits, shape=lost.shape)
+        source = jnp.where(lost, source, jnp.arange(lost.size))
+        moved = jax.tree.map(lambda leaf: leaf[source], chains)
+        state = QuarantineState(jnp.where(lost, 0, strikes), state.reseeded + lost)
+        return state, moved
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Every chain counts, wherever it is."""
+
+    def init(self, chains: Chains) -> QuarantineState:
+        return Quarantine().init(chains)
+
+    def weight(self, chains: Chains) -> PerChain:
+        return jnp.ones_like(chains.logp)
+
+    def update(self, key, state, chains, accepted):
+        return state, chains

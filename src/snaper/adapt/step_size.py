@@ -1,0 +1,69 @@
+"""The step size: acceptance, pooled over chains, held at its target."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from .. import ensemble
+from .._types import PerChain, Scalar
+from . import ema
+
+
+class StepSizeState(NamedTuple):
+    log_step: Scalar
+    log_average: Scalar
+    adam: optax.OptState
+    heading: Scalar  # of the search: up 1, down -1, not begun 0
+
+
+@dataclass(frozen=True)
+class StepSize:
+    r"""Adam on $\log\epsilon$, driven by `target` minus the harmonic mean of acceptance over
+    chains.
+
+    Before that, a search: the step is multiplied or divided by `search` at every transition until
+    acceptance first crosses the target, for at most `max_search` transitions. `search = 1` leaves
+    the search out. Iterates are averaged over the last step / `memory` transitions for sampling.
+    """
+
+    initial: float = 0.01
+    target: float = 0.8
+    rate: float = 0.05
+    memory: float = 16.0
+    search: float = 2.0
+    max_search: int = 60
+
+    def init(self, dtype, given=None) -> StepSizeState:
+        log_step = jnp.log(jnp.asarray(self.initial if given is None else given, dtype))
+        searching = given is None and self.search > 1.0
+        heading = jnp.asarray(0 if searching else 2, jnp.int32)
+        return StepSizeState(log_step, log_step, _adam().init(log_step), heading)
+
+    def value(self, state: StepSizeState, warming: Scalar) -> Scalar:
+        return jnp.exp(jnp.where(warming, state.log_step, state.log_average))
+
+    def update(
+        self, state: StepSizeState, accept_prob: PerChain, weight: PerChain, step: Scalar
+    ) -> StepSizeState:
+        shortfall = self.target - ensemble.harmonic_mean(accept_prob, weight)
+        direction, adam = _adam().update(shortfall, state.adam)
+        log_adam = state.log_step - self.rate * jnp.asarray(direction)
+
+        sign = jnp.where(shortfall > 0, -1, 1)
+        unfinished = (state.heading == 0) | (state.heading == sign)
+        searching = unfinished & (step < self.max_search)
+        log_search = state.log_step + sign * jnp.log(jnp.asarray(self.search, log_adam.dtype))
+        adam = jax.tree.map(lambda old, new: jnp.where(searching, old, new), state.adam, adam)
+
+        log_step = jnp.where(searching, log_search, log_adam)
+        heading = jnp.where(searching, sign, 2)
+        dtype = log_step.dtype
+        log_average = ema.blend(state.log_average, log_step, ema.weight(step, self.memory, dtype))
+        return StepSizeState(log_step, log_average, adam, heading)
+
+
+def _adam() -> optax.GradientTransformation:
+    return optax.scale_by_adam()

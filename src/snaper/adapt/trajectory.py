@@ -1,0 +1,79 @@
+"""The mean trajectory length: stochastic ascent of a criterion."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from .._types import Scalar
+from . import ema
+
+
+class TrajectoryState(NamedTuple):
+    log_length: Scalar
+    log_average: Scalar
+    adam: optax.OptState
+    magnitude: Scalar  # running mean of the criterion
+
+
+@dataclass(frozen=True)
+class TrajectoryLength:
+    r"""Adam on $\log\bar\tau$, ascending a criterion C.
+
+    With `unit_free`, the slope is divided by a running mean of C, so that what climbs is log C: the
+    units of the target, to whatever power C carries them, cancel. The length stays within
+    `shortest` to `longest` leapfrog steps. While transitions are held at one leapfrog step it
+    equals the step size. Iterates are averaged over the last step / `memory` transitions for
+    sampling.
+    """
+
+    rate: float = 0.05
+    second_moment_decay: float = 0.95
+    memory: float = 16.0
+    unit_free: bool = True
+    shortest: float = 0.5
+    longest: float = 1000.0
+
+    def init(self, dtype, given=None) -> TrajectoryState:
+        log_length = jnp.log(jnp.asarray(1.0 if given is None else given, dtype))
+        zero = jnp.zeros((), dtype)
+        return TrajectoryState(log_length, log_length, self._adam().init(log_length), zero)
+
+    def value(self, state: TrajectoryState, warming: Scalar) -> Scalar:
+        return jnp.exp(jnp.where(warming, state.log_length, state.log_average))
+
+    def update(
+        self,
+        state: TrajectoryState,
+        criterion: Scalar,
+        log_slope: Scalar,
+        step_size: Scalar,
+        one_step: Scalar,
+        step: Scalar,
+    ) -> TrajectoryState:
+        """`log_slope` is dC / d log tau-bar; `one_step`, whether the transition was held at one
+        step.
+        """
+        dtype = log_slope.dtype
+        magnitude = ema.blend(state.magnitude, criterion, ema.weight(step, self.memory, dtype))
+        if self.unit_free:
+            log_slope = jnp.where(
+                magnitude > 0, log_slope / jnp.where(magnitude > 0, magnitude, 1.0), 0.0
+            )
+
+        direction, adam = self._adam().update(-log_slope, state.adam)
+        log_step = jnp.log(step_size)
+        log_length = jnp.clip(
+            state.log_length - self.rate * jnp.asarray(direction),
+            log_step + jnp.log(jnp.asarray(self.shortest, dtype)),
+            log_step + jnp.log(jnp.asarray(self.longest, dtype)),
+        )
+        log_length = jnp.where(one_step, log_step, log_length)
+        adam = jax.tree.map(lambda old, new: jnp.where(one_step, old, new), state.adam, adam)
+        log_average = ema.blend(state.log_average, log_length, ema.weight(step, self.memory, dtype))
+        return TrajectoryState(log_length, log_average, adam, magnitude)
+
+    def _adam(self) -> optax.GradientTransformation:
+        return optax.scale_by_adam(b1=0.0, b2=self.second_moment_decay)

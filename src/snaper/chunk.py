@@ -1,0 +1,87 @@
+"""The compiled part of a run: a stretch of transitions, recorded into buffers of fixed size."""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from . import sampler
+from ._types import PerChain, Scalar
+from .config import Config
+from .sampler import Info, State
+from .target import Target
+
+_BUFFER_BYTES = 32 * 2**20
+_MAX_SLOTS = 4096
+
+
+class Tally(NamedTuple):
+    """Sums over every transition of a stretch, whether recorded or not."""
+
+    gradients: Scalar
+    capped: Scalar  # transitions at the cap on leapfrog steps
+    lp: PerChain
+    accept_prob: PerChain
+    accepted: PerChain
+    diverging: PerChain
+
+
+class Record(NamedTuple):
+    """Recorded transitions: the first axis counts slots of the buffer."""
+
+    x: jax.Array
+    info: Info
+
+
+def capacity(num_chains: int, dim: int, itemsize: int) -> int:
+    """Slots of the recording buffer: bounded memory, whatever the number of draws."""
+    bytes_per_slot = num_chains * ((dim + 4) * itemsize + 2)
+    return int(min(max(_BUFFER_BYTES // bytes_per_slot, 1), _MAX_SLOTS))
+
+
+@partial(jax.jit, static_argnames=("config", "slots"))
+def advance(
+    target: Target,
+    config: Config,
+    state: State,
+    first: Scalar,
+    num_steps: Scalar,
+    thin: Scalar,
+    slots: int,
+) -> tuple[State, Record, Tally]:
+    """`num_steps` transitions, of which those whose number since `first` = 0 is a multiple of
+    `thin` are recorded.
+
+    Numbers are traced, so that one compiled function serves warm-up and sampling of any length. A
+    slot is written until the transition that it is for, which is the last to write it; a slot whose
+    transition is not reached holds a leftover and is not read.
+    """
+    state_shape, info_shape = jax.eval_shape(lambda s: sampler.step(target, config, s), state)
+    row = Record(state_shape.chains.x, info_shape)
+    record = jax.tree.map(lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), row)
+    none = jnp.zeros(state.chains.logp.shape, jnp.int32)
+    zero = jnp.zeros((), jnp.int32)
+    zeros = jnp.zeros_like(state.chains.logp)
+    tally = Tally(zero, zero, zeros, zeros, none, none)
+    first_slot = -(-first // thin)
+
+    def body(i, carry):
+        state, record, tally = carry
+        state, info = sampler.step(target, config, state)
+        slot = -(-(first + i) // thin) - first_slot
+        row = Record(state.chains.x, info)
+        record = jax.tree.map(
+            lambda rows, new: jax.lax.dynamic_update_index_in_dim(rows, new, slot, 0), record, row
+        )
+        tally = Tally(
+            tally.gradients + info.n_steps,
+            tally.capped + (info.n_steps >= config.max_leapfrog),
+            tally.lp + info.lp,
+            tally.accept_prob + info.acceptance_rate,
+            tally.accepted + info.is_accepted,
+            tally.diverging + info.diverging,
+        )
+        return state, record, tally
+
+    return jax.lax.fori_loop(0, num_steps, body, (state, record, tally))

@@ -1,0 +1,109 @@
+"""Everything that is chosen before a run, and the presets."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import jax.numpy as jnp
+
+from . import criteria
+from ._types import Key, Scalar
+from .adapt import (
+    Adaptation,
+    DiagonalMetric,
+    IdentityMetric,
+    MetricLearner,
+    Moments,
+    Principal,
+    StepSize,
+    TrajectoryLength,
+    Trust,
+)
+from .criteria import Criterion
+from .jitter import QuasiRandom, Uniform
+
+_DIAGONAL = DiagonalMetric()
+
+
+def integrated(drawn: Scalar, num_leapfrog: Scalar, step_size: Scalar) -> Scalar:
+    """The time a trajectory really took, a whole number of steps."""
+    return num_leapfrog.astype(step_size.dtype) * step_size
+
+
+def drawn(drawn: Scalar, num_leapfrog: Scalar, step_size: Scalar) -> Scalar:
+    """The time that was drawn for a trajectory, before rounding up to whole steps."""
+    return drawn
+
+
+@dataclass(frozen=True)
+class Config:
+    """The sampler, complete but for target, seed and sizes. Frozen and hashable, so static when
+    compiled.
+    """
+
+    criterion: Criterion = criteria.snaper
+    jitter: Callable[[Key, Scalar, jnp.dtype], Scalar] = field(default=QuasiRandom())
+    clock: Callable[[Scalar, Scalar, Scalar], Scalar] = integrated  # the time a criterion is told
+    adapt: Adaptation = field(default=Adaptation())
+    max_leapfrog: int = 1000
+    one_step: int = 100  # transitions held at one leapfrog step at the start of warm-up,
+    one_step_share: float = 0.2  # and at most this share of it
+    rounding: float = 8.0  # units in the last place of log p forgiven during warm-up
+
+    def __post_init__(self):
+        if self.max_leapfrog < 1:
+            raise ValueError(f"max_leapfrog must be at least 1, not {self.max_leapfrog}.")
+
+
+def default(criterion: Criterion = criteria.snaper, metric: MetricLearner = _DIAGONAL) -> Config:
+    """The paper's algorithm, hardened: see docs/theory.md for what differs and why."""
+    trajectory = TrajectoryLength(rate=_rate(criterion))
+    return Config(criterion, adapt=Adaptation(trajectory=trajectory, metric=metric))
+
+
+def paper(criterion: Criterion = criteria.snaper, metric: MetricLearner = _DIAGONAL) -> Config:
+    """Algorithms 1 and 2 of Sountsov & Hoffman (2021) as printed."""
+    return Config(
+        criterion,
+        jitter=Uniform(),
+        clock=drawn,
+        adapt=Adaptation(
+            StepSize(search=1.0),
+            TrajectoryLength(_rate(criterion), unit_free=False, shortest=0.0, longest=float("inf")),
+            metric,
+            Moments(drift_limit=float("inf"), pseudo=0.0),
+            Principal(drift_limit=0.0),
+            Trust(),
+        ),
+        one_step_share=1.0,
+        rounding=0.0,
+    )
+
+
+PRESETS = {"default": default, "paper": paper}
+METRICS = {"diagonal": DiagonalMetric(), "identity": IdentityMetric()}
+
+
+def preset(
+    name: str,
+    criterion: str | Criterion = "snaper",
+    metric: str = "diagonal",
+    target_accept: float = 0.8,
+    max_leapfrog: int = 1000,
+) -> Config:
+    """A preset by name, for a criterion and a metric."""
+    if name not in PRESETS:
+        raise ValueError(f"preset {name!r} is unknown: choose one of {', '.join(PRESETS)}.")
+    if metric not in METRICS:
+        raise ValueError(f"metric {metric!r} is unknown: choose one of {', '.join(METRICS)}.")
+    if not 0.0 < target_accept < 1.0:
+        raise ValueError(f"target_accept must lie between 0 and 1, not {target_accept}.")
+    chosen = PRESETS[name](criteria.get(criterion), METRICS[metric])
+    step_size = replace(chosen.adapt.step_size, target=float(target_accept))
+    return replace(
+        chosen, adapt=replace(chosen.adapt, step_size=step_size), max_leapfrog=max_leapfrog
+    )
+
+
+def _rate(criterion: Criterion) -> float:
+    """Plain ChEES does not fall off for long trajectories, and overshoots at the others' rate."""
+    return 0.025 if criterion is criteria.chees else 0.05

@@ -1,0 +1,128 @@
+"""What a good trajectory length maximises: pure formulas of one transition.
+
+A criterion is any function `criterion(x, x_new, t, **statistics)` that returns a scalar to be
+maximised; x and x_new are the chains [chain, dim] before and after, t the time between. It asks for
+statistics by naming them among its parameters: `weight` (acceptance probability per chain), `mean`
+and `mean_new` (centres for x and x_new), `direction` (the principal component, a unit vector).
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from . import ensemble
+from ._types import PerChain, Positions, Scalar, Vector
+from .hmc import Transition
+
+Criterion = Callable[..., Scalar]
+
+
+def esjd(x: Positions, x_new: Positions, t: Scalar, *, weight: PerChain) -> Scalar:
+    r"""Expected squared jump distance, $E|x' - x|^2$ (Pasarica & Gelman 2010)."""
+    return ensemble.mean(jnp.sum((x_new - x) ** 2, axis=-1), weight)
+
+
+def chees(
+    x: Positions, x_new: Positions, t: Scalar, *, weight: PerChain, mean: Vector, mean_new: Vector
+) -> Scalar:
+    r"""Change in the squared distance, $\frac14 E[(|z'|^2 - |z|^2)^2]$ (Hoffman et al. 2021)."""
+    z, z_new = x - mean, x_new - mean_new
+    change = jnp.sum(z_new**2 - z**2, axis=-1)
+    return 0.25 * ensemble.mean(change**2, weight)
+
+
+def chees_rate(
+    x: Positions, x_new: Positions, t: Scalar, *, weight: PerChain, mean: Vector, mean_new: Vector
+) -> Scalar:
+    r"""ChEES per unit of time, $\frac{1}{4t} E[(|z'|^2 - |z|^2)^2]$."""
+    return chees(x, x_new, t, weight=weight, mean=mean, mean_new=mean_new) / t
+
+
+def snaper(
+    x: Positions,
+    x_new: Positions,
+    t: Scalar,
+    *,
+    weight: PerChain,
+    mean: Vector,
+    mean_new: Vector,
+    direction: Vector,
+) -> Scalar:
+    r"""Squared norm along the principal component, ESJD rate (Sountsov & Hoffman 2021).
+
+    $$ \frac1t E[(\langle w, z'\rangle^2 - \langle w, z\rangle^2)^2] $$
+    """
+    before = ensemble.project(x - mean, direction) ** 2
+    after = ensemble.project(x_new - mean_new, direction) ** 2
+    return ensemble.mean((after - before) ** 2, weight) / t
+
+
+@dataclass(frozen=True)
+class Along:
+    """SNAPER along a direction given by hand, for a difficulty that is known beforehand."""
+
+    direction: tuple[float, ...]
+
+    def __init__(self, direction):
+        values = tuple(float(value) for value in direction)
+        length = sum(value**2 for value in values) ** 0.5
+        if not 0.0 < length < float("inf"):
+            raise ValueError("direction must be a finite vector other than zero.")
+        object.__setattr__(self, "direction", tuple(value / length for value in values))
+
+    def __call__(self, x, x_new, t, *, weight, mean, mean_new) -> Scalar:
+        direction = jnp.asarray(self.direction, x.dtype)
+        if direction.shape != mean.shape:
+            raise ValueError(
+                f"direction has {direction.size} entries, but the target has {mean.size} "
+                "dimensions."
+            )
+        return snaper(x, x_new, t, weight=weight, mean=mean, mean_new=mean_new, direction=direction)
+
+
+NAMED: dict[str, Criterion] = {
+    "snaper": snaper,
+    "chees": chees,
+    "chees_rate": chees_rate,
+    "esjd": esjd,
+}
+
+
+def get(criterion: str | Criterion) -> Criterion:
+    """A criterion by name; a function is returned as it is."""
+    if callable(criterion):
+        return criterion
+    if criterion not in NAMED:
+        raise ValueError(
+            f"criterion {criterion!r} is unknown: choose one of {', '.join(NAMED)}, or give a "
+            "function."
+        )
+    return NAMED[criterion]
+
+
+def value_and_slope(
+    criterion: Criterion, transition: Transition, t: Scalar, **statistics
+) -> tuple[Scalar, Scalar]:
+    """A criterion and its derivative in t; a positive slope asks for longer trajectories.
+
+    By Hamilton's equations the end-point moves with its own velocity, so the derivative is a shift
+    along it: no criterion needs a gradient derived by hand, and none runs through the integrator.
+    """
+    wanted = _wanted(criterion, statistics)
+
+    def value(dt):
+        moved = transition.proposal + dt * transition.velocity
+        return criterion(transition.start, moved, t + dt, **wanted)
+
+    return jax.value_and_grad(value)(jnp.zeros_like(t))
+
+
+def _wanted(criterion: Criterion, statistics: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    """The statistics that a criterion names among its parameters."""
+    parameters = inspect.signature(criterion).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return statistics
+    return {name: value for name, value in statistics.items() if name in parameters}

@@ -1,0 +1,183 @@
+"""Sentences about what went wrong in a run, each with a next step. A good run has none."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+FEW_CHAINS = 16
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing the user should know. `topic` is a stable word for programs, `sentence` is for
+    people.
+    """
+
+    topic: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What findings are made of: plain numbers of a finished run."""
+
+    num_chains: int
+    num_replaced: int
+    target_accept: float | None  # None where the step size was held
+    max_leapfrog: int
+    tuned: bool  # began with given values
+    warmup_wanted: int
+    warmup_done: int
+    draws_wanted: int
+    draws_done: int
+    interrupted: bool
+    reseeded: np.ndarray  # per chain
+    warmup_step_size: np.ndarray
+    warmup_length: np.ndarray
+    accept_prob: np.ndarray  # per chain, mean over sampling
+    accepted: np.ndarray  # per chain, count in sampling
+    diverging: np.ndarray
+    capped: int
+    lp: np.ndarray  # per chain, mean over sampling
+    resolution: float  # of the log density, in its own units
+
+
+def find(facts: Facts) -> list[Finding]:
+    """All findings of a run, most basic first."""
+    return [*_before(facts), *_warmup(facts), *(_sampling(facts) if facts.draws_done else ())]
+
+
+def _before(facts: Facts) -> Iterator[Finding]:
+    if facts.interrupted:
+        yield Finding(
+            "interrupted",
+            f"Interrupted after {facts.warmup_done} of {facts.warmup_wanted} warm-up transitions "
+            f"and {facts.draws_done} of {facts.draws_wanted} draws: the results hold what was "
+            "drawn until then.",
+        )
+    if facts.num_replaced:
+        yield Finding(
+            "starts",
+            f"{facts.num_replaced} of {facts.num_chains} starting points had no finite log "
+            "density and gradient and were replaced: give init= points inside the support if "
+            "that is unexpected.",
+        )
+    if facts.num_chains < FEW_CHAINS:
+        yield Finding(
+            "few-chains",
+            f"With {facts.num_chains} chains adaptation learns more slowly: use {FEW_CHAINS} or "
+            "more, or a longer warmup=.",
+        )
+
+
+def _warmup(facts: Facts) -> Iterator[Finding]:
+    moved = int(np.count_nonzero(facts.reseeded))
+    if moved:
+        yield Finding(
+            "reseeded",
+            f"{moved} of {facts.num_chains} chains ({_names(facts.reseeded > 0)}) were lost "
+            "outside the bulk during warm-up and restarted from others: check for a second mode "
+            "or a badly scaled start.",
+        )
+    if facts.interrupted and not facts.draws_done:
+        return
+    if facts.warmup_wanted == 0:
+        if not facts.tuned:
+            yield Finding(
+                "no-warmup",
+                "warmup=0 without tuning= samples with untuned step size and trajectory length: "
+                "pass tuning= of an earlier run.",
+            )
+        return
+    for name, trace in (
+        ("step size", facts.warmup_step_size),
+        ("trajectory length", facts.warmup_length),
+    ):
+        change = _late_change(trace)
+        if change > 1.5:
+            yield Finding(
+                "not-settled",
+                f"The {name} still changed by a factor of {change:.1f} late in warm-up "
+                f"({facts.warmup_done} transitions): use a longer warmup=.",
+            )
+
+
+def _sampling(facts: Facts) -> Iterator[Finding]:
+    total = facts.num_chains * facts.draws_done
+    divergences = int(facts.diverging.sum())
+    if divergences > 0.001 * total:
+        yield Finding(
+            "divergences",
+            f"{divergences} of {total} transitions ({divergences / total:.1%}) diverged, so "
+            "regions of high curvature are missed: reparameterise the model, or raise "
+            "target_accept=.",
+        )
+    if facts.capped > 0.01 * facts.draws_done:
+        yield Finding(
+            "leapfrog-cap",
+            f"{facts.capped} of {facts.draws_done} transitions reached the cap of "
+            f"{facts.max_leapfrog} leapfrog steps: rescale or reparameterise the model, or raise "
+            "max_leapfrog=.",
+        )
+    stuck = facts.accepted < 0.01 * facts.draws_done
+    if stuck.any():
+        yield Finding(
+            "stuck",
+            f"{int(stuck.sum())} of {facts.num_chains} chains ({_names(stuck)}) hardly moved "
+            "while sampling: do not use their draws, and look at the log density around them.",
+        )
+    outside = _outside(facts.lp) & ~stuck
+    if outside.any():
+        yield Finding(
+            "outside",
+            f"{int(outside.sum())} of {facts.num_chains} chains ({_names(outside)}) stayed far "
+            "below the others in log density: use a longer warmup=, or starts nearer to the bulk.",
+        )
+    yield from _acceptance(facts, stuck)
+    if facts.resolution > 0.1:
+        yield Finding(
+            "precision",
+            f"The log density is so large that its last digit is worth {facts.resolution:.2g}, "
+            "too coarse for acceptance: subtract a constant from it, or switch JAX to float64 "
+            "(jax_enable_x64).",
+        )
+
+
+def _acceptance(facts: Facts, stuck: np.ndarray) -> Iterator[Finding]:
+    wanted = facts.target_accept
+    if wanted is None or stuck.all():
+        return
+    acceptance = float(facts.accept_prob[~stuck].mean())
+    if acceptance < wanted - 0.15 or acceptance > 1 - 0.1 * (1 - wanted):
+        yield Finding(
+            "acceptance",
+            f"Mean acceptance was {acceptance:.2f} where {wanted:g} or a little more was wanted:"
+            " the step size has not settled; use a longer warmup=.",
+        )
+
+
+def _late_change(trace: np.ndarray) -> float:
+    """Factor between the last quarter of a trace and the quarter before."""
+    if trace.size < 8:
+        return np.inf
+    quarter = trace.size // 4
+    logs = np.log(trace.astype(float))
+    return float(np.exp(abs(logs[-quarter:].mean() - logs[-2 * quarter : -quarter].mean())))
+
+
+def _outside(lp: np.ndarray) -> np.ndarray:
+    """Chains whose mean log density is far below the median chain's."""
+    below = np.median(lp) - lp
+    return below > 10.0 + 30.0 * np.median(np.abs(below))
+
+
+def _names(which: np.ndarray) -> str:
+    """Numbers of the chains marked, abbreviated."""
+    numbers = np.flatnonzero(which)
+    text = ", ".join(str(number) for number in numbers[:6])
+    more = ", ..." if numbers.size > 6 else ""
+    return f"number{'s' if numbers.size > 1 else ''} {text}{more}"

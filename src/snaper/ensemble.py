@@ -1,0 +1,51 @@
+"""Every reduction over chains: the only places where one chain's numbers meet another's.
+
+Weights say how much each chain counts; a weight of zero leaves a chain out.
+"""
+
+import jax
+import jax.numpy as jnp
+
+from ._types import PerChain, Positions, Scalar, Vector
+
+_TINY = 1e-20  # keeps a mean defined where every weight is zero
+
+
+def mean(values: jax.Array, weight: PerChain) -> jax.Array:
+    """Weighted mean over chains of numbers [chain] or vectors [chain, dim]."""
+    weight = weight + _TINY
+    share = (weight / jnp.sum(weight)).reshape(weight.shape + (1,) * (values.ndim - 1))
+    return jnp.sum(
+        share * values, axis=0
+    )  # a sum, not a matrix product, which a GPU rounds to ten bits
+
+
+def harmonic_mean(probability: PerChain, weight: PerChain) -> Scalar:
+    """Weighted harmonic mean over chains, of probabilities clipped to at least 1e-5."""
+    return 1.0 / mean(1.0 / jnp.maximum(probability, 1e-5), weight)
+
+
+def median(values: PerChain) -> Scalar:
+    """Median over chains."""
+    return jnp.median(values)
+
+
+def variance(x: Positions, centre: Vector, weight: PerChain) -> Vector:
+    """Weighted mean square distance of the chains from a centre, per dimension."""
+    return mean((x - centre) ** 2, weight)
+
+
+def scatter(x: Positions, centre: Vector, weight: PerChain, direction: Vector) -> Vector:
+    """The chains' covariance about a centre, times a direction; the matrix is never formed."""
+    z = x - centre
+    return mean(z * project(z, direction)[:, None], weight)
+
+
+def project(z: Positions, direction: Vector) -> PerChain:
+    """Length of every chain's vector along a direction."""
+    return jnp.sum(z * direction, axis=-1)
+
+
+def count(weight: PerChain) -> Scalar:
+    """How many chains the weights amount to, at least one."""
+    return jnp.maximum(jnp.sum(weight), 1.0)

@@ -1,0 +1,41 @@
+"""The preconditioner: a linear map x = L y into coordinates where momenta are standard normal.
+
+The sampler needs only `forward` (L v, for velocities) and `transpose` (L^T g, for gradients).
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ._types import Positions, Vector
+
+
+class Diagonal(NamedTuple):
+    """L = diag(scale)."""
+
+    scale: Vector
+
+    def forward(self, v: Positions) -> Positions:
+        return v * self.scale
+
+    def transpose(self, grad: Positions) -> Positions:
+        return grad * self.scale
+
+    def array(self) -> np.ndarray:
+        """L as plain numbers: its diagonal [dim]."""
+        return np.asarray(self.scale)
+
+
+Metric = Diagonal
+
+
+def from_variance(variance: Vector) -> Diagonal:
+    """diag(sigma / max sigma): the widest coordinate is left as it is, so time has its units."""
+    return Diagonal(jnp.sqrt(variance / jnp.max(variance)))
+
+
+def identity(like: jax.Array) -> Diagonal:
+    """L = I, for vectors like the one given."""
+    return Diagonal(jnp.ones_like(like))

@@ -1,0 +1,89 @@
+"""What a person sees while a run goes on: a bar in a terminal or notebook, a few lines in a log."""
+
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from tqdm.std import tqdm
+
+_LOG_LINES = 16
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Where a run stands."""
+
+    phase: str
+    done: int
+    step_size: float
+    leapfrogs: float
+    acceptance: float
+    divergences: int
+
+    def __str__(self) -> str:
+        return (
+            f"step size {self.step_size:.3g}, {self.leapfrogs:.1f} leapfrogs/draw, accept "
+            f"{self.acceptance:.2f}, {self.divergences} divergences"
+        )
+
+
+class Silent:
+    """Shows nothing."""
+
+    def show(self, snapshot: Snapshot) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Bar:
+    """One line that is redrawn, for a terminal or a notebook."""
+
+    def __init__(self, total: int, stream: TextIO):
+        self._bar = tqdm(total=total, file=stream, unit=" draws", dynamic_ncols=True, leave=True)
+
+    def show(self, snapshot: Snapshot) -> None:
+        self._bar.set_description(snapshot.phase, refresh=False)
+        self._bar.set_postfix_str(str(snapshot), refresh=False)
+        self._bar.update(snapshot.done - self._bar.n)
+        self._bar.refresh()
+
+    def close(self) -> None:
+        self._bar.close()
+
+
+@dataclass
+class Log:
+    """A line now and then, never more than about twenty, for a file."""
+
+    total: int
+    stream: TextIO
+    started: float = field(default_factory=time.monotonic)
+    next_line: float = 0.0
+
+    def show(self, snapshot: Snapshot) -> None:
+        if snapshot.done < min(self.next_line, self.total):
+            return
+        self.next_line = snapshot.done + self.total / _LOG_LINES
+        elapsed = max(time.monotonic() - self.started, 1e-9)
+        rate = snapshot.done / elapsed
+        remaining = (self.total - snapshot.done) / max(rate, 1e-9)
+        print(
+            f"{snapshot.phase} {snapshot.done}/{self.total}, {rate:.0f} draws/s, {remaining:.0f} "
+            f"s left, {snapshot}",
+            file=self.stream,
+            flush=True,
+        )
+
+    def close(self) -> None:
+        pass
+
+
+def start(total: int, wanted: bool) -> Silent | Bar | Log:
+    """The display that fits where standard error goes."""
+    if not wanted or total == 0:
+        return Silent()
+    in_notebook = "ipykernel" in sys.modules
+    return Bar(total, sys.stderr) if sys.stderr.isatty() or in_notebook else Log(total, sys.stderr)

@@ -1,0 +1,112 @@
+"""SGA-HMC (Sountsov & Hoffman 2021, Algorithm 1): the whole algorithm on one screen."""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from . import criteria, hmc
+from ._types import Key, PerChain, Positions, Scalar
+from .adapt import AdaptState, Hyperparams
+from .config import Config
+from .hmc import Chains
+from .target import Target
+
+
+class State(NamedTuple):
+    """All that the next transition depends on."""
+
+    key: Key
+    step: Scalar
+    num_one_step: Scalar
+    num_warmup: Scalar
+    chains: Chains
+    adapt: AdaptState
+
+
+class Info(NamedTuple):
+    """What a transition tells about itself; never fed back."""
+
+    step_size: Scalar
+    trajectory_length: Scalar  # the time integrated
+    mean_trajectory_length: Scalar
+    n_steps: Scalar
+    criterion: Scalar
+    lp: PerChain
+    acceptance_rate: PerChain
+    is_accepted: PerChain
+    diverging: PerChain
+    energy: PerChain
+
+
+def init(
+    key: Key,
+    target: Target,
+    config: Config,
+    x: Positions,
+    num_warmup: int | Scalar,
+    given: Hyperparams | None = None,
+) -> State:
+    """Chains at x [chain, dim], about to warm up, from `given` hyperparameters if there are any."""
+    chains = evaluate(target, x)
+    num_warmup = jnp.asarray(num_warmup, jnp.int32)
+    held = jnp.minimum(config.one_step, (config.one_step_share * num_warmup).astype(jnp.int32))
+    num_one_step = held if given is None else jnp.zeros_like(held)
+    adapt = _init_adapt(config, jax.random.fold_in(key, 2**32 - 1), chains, given)
+    return State(key, jnp.zeros_like(num_warmup), num_one_step, num_warmup, chains, adapt)
+
+
+@jax.jit
+def evaluate(target: Target, x: Positions) -> Chains:
+    """Chains at the given points, with density and gradient there."""
+    return hmc.init(target.logp, x)
+
+
+@partial(jax.jit, static_argnums=0)
+def _init_adapt(config: Config, key: Key, chains: Chains, given: Hyperparams | None) -> AdaptState:
+    return config.adapt.init(key, chains, given)
+
+
+def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
+    """One transition: choose hyperparameters, move every chain, learn from the move."""
+    warming = (
+        state.step < state.num_warmup
+    )  # traced, so that another warm-up length compiles nothing
+    one_step = warming & (state.step < state.num_one_step)
+    hyper = config.adapt.value(state.adapt, warming)
+    key_jitter, key_steps = jax.random.split(state.key)
+    key_move, key_lost = jax.random.split(jax.random.fold_in(key_steps, state.step))
+
+    t = config.jitter(key_jitter, state.step, hyper.step_size.dtype) * hyper.trajectory_length
+    t = jnp.where(one_step, hyper.step_size, t)
+    num_leapfrog = jnp.clip(jnp.ceil(t / hyper.step_size), 1, config.max_leapfrog).astype(jnp.int32)
+    rounding = jnp.where(warming, config.rounding, 0.0).astype(t.dtype)
+
+    chains, transition = hmc.step(
+        key_move, target.logp, state.chains, hyper.step_size, hyper.metric, num_leapfrog, rounding
+    )
+    statistics = config.adapt.statistics(state.adapt, transition, chains, state.step)
+    told = config.clock(t, num_leapfrog, hyper.step_size)
+    value, slope = criteria.value_and_slope(
+        config.criterion, transition, told, **statistics._asdict()
+    )
+    learnt, kept = config.adapt.update(
+        key_lost, state.adapt, transition, chains, (value, told * slope), one_step, state.step
+    )
+    adapt, moved = jax.tree.map(
+        lambda new, old: jnp.where(warming, new, old), (learnt, kept), (state.adapt, chains)
+    )
+    info = Info(
+        hyper.step_size,
+        num_leapfrog.astype(t.dtype) * hyper.step_size,
+        hyper.trajectory_length,
+        num_leapfrog,
+        value,
+        chains.logp,
+        transition.accept_prob,
+        transition.accepted,
+        transition.diverging,
+        transition.energy,
+    )
+    return state._replace(step=state.step + 1, chains=moved, adapt=adapt), info

@@ -1,0 +1,146 @@
+"""Where chains begin, and the check that they can."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ._types import Key, Positions
+from .hmc import Chains
+from .sampler import evaluate
+from .target import Target
+
+WIDTH = 2.0  # dispersed starts are uniform on (-WIDTH, WIDTH)
+ATTEMPTS = 100
+
+
+class InitializationError(ValueError):
+    """No usable starting point was found."""
+
+
+class Starts(NamedTuple):
+    """Starting points with finite density and gradient, and how many had to be replaced."""
+
+    x: Positions
+    num_replaced: int
+
+
+def find(key: Key, target: Target, num_chains: int, init: Any = None) -> Starts:
+    """Starting points for every chain.
+
+    Args:
+        init: None for points spread over (-2, 2) in unconstrained space; a vector [dim] or a point
+        shaped like the
+            parameters, where all chains begin; an array [chain, dim] or parameters with a leading
+            chain axis, one point each. Arrays are unconstrained, named parameters are as the log
+            density sees them.
+    """
+    shape = (num_chains, target.dim)
+
+    def dispersed(attempt):
+        key_attempt = jax.random.fold_in(key, attempt)
+        return np.asarray(
+            jax.random.uniform(key_attempt, shape, target.dtype, minval=-WIDTH, maxval=WIDTH)
+        )
+
+    x = dispersed(0) if init is None else _given(target, num_chains, init)
+    chains, bad = _screen(target, x)
+    first_bad = bad
+    for attempt in range(1, ATTEMPTS):
+        if init is not None or not bad.any():
+            break
+        x = np.where(bad[:, None], dispersed(attempt), x)
+        chains, bad = _screen(target, x)
+    if bad.all() or (init is None and bad.any()):
+        raise InitializationError(_complaint(target, chains, bad, init is None))
+    if bad.any():
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
+        x = np.where(bad[:, None], x[rng.choice(np.flatnonzero(~bad), num_chains)], x)
+    return Starts(jnp.asarray(x), int(first_bad.sum()))
+
+
+def _screen(target: Target, x: np.ndarray) -> tuple[Chains, np.ndarray]:
+    """The chains at x, as NumPy arrays, and which of them cannot move."""
+    chains = jax.tree.map(np.asarray, evaluate(target, jnp.asarray(x)))
+    finite = np.isfinite(chains.logp) & np.isfinite(chains.grad).all(axis=1)
+    return chains, ~(finite & np.isfinite(chains.x).all(axis=1))
+
+
+def _given(target: Target, num_chains: int, init: Any) -> np.ndarray:
+    """User's points as an array [chain, dim]."""
+    if isinstance(init, np.ndarray | jax.Array | list | tuple) and np.asarray(init).dtype != object:
+        x = np.asarray(init)
+        if not np.issubdtype(x.dtype, np.number):
+            raise TypeError(f"init must hold numbers, not {x.dtype}.")
+        x = x.astype(target.dtype)
+    else:
+        x = _flatten(target, num_chains, init)
+    if x.shape == (target.dim,):
+        x = np.broadcast_to(x, (num_chains, target.dim))
+    if x.shape != (num_chains, target.dim):
+        raise ValueError(
+            f"init has shape {x.shape}: give one point {(target.dim,)}, or one for every chain"
+            f" {(num_chains, target.dim)}."
+        )
+    return x
+
+
+def _flatten(target: Target, num_chains: int, init: Any) -> np.ndarray:
+    """Named parameters, of one point or of one for every chain, as flat vectors."""
+    names = [parameter.name for parameter in target.parameters]
+    try:
+        leaves = [np.asarray(leaf) for leaf in target.leaves(init)]
+    except (ValueError, TypeError, KeyError):
+        raise ValueError(
+            f"init must hold the parameters {names}, structured like the target's."
+        ) from None
+    shapes = [parameter.shape for parameter in target.parameters]
+    if [leaf.shape for leaf in leaves] == shapes:
+        return np.asarray(target.flatten(init))
+    if [leaf.shape for leaf in leaves] == [(num_chains, *shape) for shape in shapes]:
+        return np.asarray(jax.vmap(target.flatten)(jax.tree.map(jnp.asarray, init)))
+    wrong = next(
+        name for name, leaf, shape in zip(names, leaves, shapes, strict=True) if leaf.shape != shape
+    )
+    raise ValueError(
+        f"init[{wrong!r}] has a shape that fits neither one point nor one for each of "
+        f"{num_chains} chains."
+    )
+
+
+def _complaint(target: Target, chains: Chains, bad: np.ndarray, dispersed: bool) -> str:
+    """One sentence: which parameter, at which value, and what was not finite."""
+    chain = int(np.flatnonzero(bad)[0])
+    x, logp, grad = chains.x[chain], chains.logp[chain], chains.grad[chain]
+    where = (
+        "x"
+        if not np.isfinite(x).all()
+        else "gradient"
+        if not np.isfinite(grad).all()
+        else "density"
+    )
+    culprit = ~np.isfinite(x) if where == "x" else ~np.isfinite(grad)
+    coordinates = np.flatnonzero(culprit) if culprit.any() else np.arange(target.dim)
+    values = {name: np.asarray(value) for name, value in target.constrain(jnp.asarray(x)).items()}
+    named = sorted({target.coordinate_name(int(i)).split("[")[0] for i in coordinates})
+    shown = ", ".join(f"{name} = {_short(values[name])}" for name in named[:4])
+    what = {
+        "x": "the starting point is not finite",
+        "gradient": f"the log density is {logp:g} and its gradient is not finite with respect to",
+        "density": f"the log density is {logp:g}",
+    }[where]
+    tried = f" after {ATTEMPTS} attempts" if dispersed else ""
+    link = " " if where == "gradient" else " at "
+    return (
+        f"{int(bad.sum())} of {bad.size} chains found no starting point{tried}: "
+        f"{what}{link}{shown}; give init= a point where the log density and its gradient are "
+        "finite."
+    )
+
+
+def _short(value: np.ndarray) -> str:
+    """A value in few characters."""
+    flat = np.ravel(value)
+    text = ", ".join(f"{entry:.4g}" for entry in flat[:3])
+    return text if value.ndim == 0 else f"[{text}{', ...' if flat.size > 3 else ''}]"
