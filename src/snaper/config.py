@@ -18,20 +18,11 @@ from .adapt import (
     TrajectoryLength,
     Trust,
 )
+from .clock import Drawn, Integrated
 from .criteria import Criterion
 from .jitter import QuasiRandom, Uniform
 
 _DIAGONAL = DiagonalMetric()
-
-
-def integrated(drawn: Scalar, num_leapfrog: Scalar, step_size: Scalar) -> Scalar:
-    """The time a trajectory really took, a whole number of steps."""
-    return num_leapfrog.astype(step_size.dtype) * step_size
-
-
-def drawn(drawn: Scalar, num_leapfrog: Scalar, step_size: Scalar) -> Scalar:
-    """The time that was drawn for a trajectory, before rounding up to whole steps."""
-    return drawn
 
 
 @dataclass(frozen=True)
@@ -42,12 +33,21 @@ class Config:
 
     criterion: Criterion = criteria.snaper
     jitter: Callable[[Key, Scalar, jnp.dtype], Scalar] = field(default=QuasiRandom())
-    clock: Callable[[Scalar, Scalar, Scalar], Scalar] = integrated  # the time a criterion is told
+    clock: Integrated | Drawn = field(default=Integrated())
     adapt: Adaptation = field(default=Adaptation())
     max_leapfrog: int = 1000
+    cap_growth: float = 0.1  # of the cap, per transition of warm-up, until it is max_leapfrog
     one_step: int = 100  # transitions held at one leapfrog step at the start of warm-up,
     one_step_share: float = 0.2  # and at most this share of it
     rounding: float = 8.0  # units in the last place of log p forgiven during warm-up
+
+    def cap(self, step: Scalar, num_one_step: Scalar, warming: Scalar) -> Scalar:
+        """The most leapfrog steps of a transition; it grows with warm-up, so that early mistakes
+        are cheap.
+        """
+        grown = 2.0 + self.cap_growth * (step - num_one_step)
+        early = jnp.clip(grown, 2.0, self.max_leapfrog).astype(jnp.int32)
+        return jnp.where(warming, early, self.max_leapfrog)
 
     def __post_init__(self):
         if self.max_leapfrog < 1:
@@ -65,15 +65,16 @@ def paper(criterion: Criterion = criteria.snaper, metric: MetricLearner = _DIAGO
     return Config(
         criterion,
         jitter=Uniform(),
-        clock=drawn,
+        clock=Drawn(),
         adapt=Adaptation(
             StepSize(search=1.0),
-            TrajectoryLength(_rate(criterion), unit_free=False, shortest=0.0, longest=float("inf")),
+            TrajectoryLength(_rate(criterion), unit_free=False, shortest=1e-3, longest=1e3),
             metric,
             Moments(drift_limit=float("inf"), pseudo=0.0),
             Principal(drift_limit=0.0),
             Trust(),
         ),
+        cap_growth=1e6,
         one_step_share=1.0,
         rounding=0.0,
     )

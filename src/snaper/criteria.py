@@ -112,10 +112,15 @@ def value_and_slope(
     along it: no criterion needs a gradient derived by hand, and none runs through the integrator.
     """
     wanted = _wanted(criterion, statistics)
+    # A chain that does not count may be anywhere: it stands at the centre, so that no power of its
+    # position overflows.
+    counted = (statistics["weight"] > 0)[:, None]
+    start = jnp.where(counted, transition.start, statistics["mean"])
+    proposal = jnp.where(counted, transition.proposal, statistics["mean_new"])
+    velocity = jnp.where(counted, transition.velocity, 0.0)
 
     def value(dt):
-        moved = transition.proposal + dt * transition.velocity
-        return criterion(transition.start, moved, t + dt, **wanted)
+        return criterion(start, proposal + dt * velocity, t + dt, **wanted)
 
     return jax.value_and_grad(value)(jnp.zeros_like(t))
 

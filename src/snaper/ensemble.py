@@ -8,16 +8,17 @@ import jax.numpy as jnp
 
 from ._types import PerChain, Positions, Scalar, Vector
 
-_TINY = 1e-20  # keeps a mean defined where every weight is zero
-
 
 def mean(values: jax.Array, weight: PerChain) -> jax.Array:
-    """Weighted mean over chains of numbers [chain] or vectors [chain, dim]."""
-    weight = weight + _TINY
+    """Weighted mean over chains of numbers [chain] or vectors [chain, dim].
+
+    A chain of weight zero is left out even where its value is infinite; if no chain has weight,
+    all count alike.
+    """
+    weight = jnp.where(jnp.any(weight > 0), weight, jnp.ones_like(weight))
     share = (weight / jnp.sum(weight)).reshape(weight.shape + (1,) * (values.ndim - 1))
-    return jnp.sum(
-        share * values, axis=0
-    )  # a sum, not a matrix product, which a GPU rounds to ten bits
+    # A sum, not a matrix product, which a GPU rounds to ten bits.
+    return jnp.sum(jnp.where(share > 0, share * values, 0.0), axis=0)
 
 
 def harmonic_mean(probability: PerChain, weight: PerChain) -> Scalar:

@@ -78,28 +78,32 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
     key_jitter, key_steps = jax.random.split(state.key)
     key_move, key_lost = jax.random.split(jax.random.fold_in(key_steps, state.step))
 
-    t = config.jitter(key_jitter, state.step, hyper.step_size.dtype) * hyper.trajectory_length
-    t = jnp.where(one_step, hyper.step_size, t)
-    num_leapfrog = jnp.clip(jnp.ceil(t / hyper.step_size), 1, config.max_leapfrog).astype(jnp.int32)
-    rounding = jnp.where(warming, config.rounding, 0.0).astype(t.dtype)
+    dtype = hyper.step_size.dtype
+    jitter = jnp.where(one_step, 1.0, config.jitter(key_jitter, state.step, dtype))
+    length = jnp.where(one_step, hyper.step_size, hyper.trajectory_length)
+    cap = config.cap(state.step, state.num_one_step, warming)
+    steps = config.clock.steps(jitter, length, hyper.step_size)
+    num_leapfrog = jnp.clip(steps, 1, cap).astype(jnp.int32)
+    t = num_leapfrog.astype(dtype) * hyper.step_size
+    rounding = jnp.where(warming, config.rounding, 0.0).astype(dtype)
 
     chains, transition = hmc.step(
         key_move, target.logp, state.chains, hyper.step_size, hyper.metric, num_leapfrog, rounding
     )
     statistics = config.adapt.statistics(state.adapt, transition, chains, state.step)
-    told = config.clock(t, num_leapfrog, hyper.step_size)
+    told = config.clock.told(jitter, length, t)
     value, slope = criteria.value_and_slope(
         config.criterion, transition, told, **statistics._asdict()
     )
     learnt, kept = config.adapt.update(
-        key_lost, state.adapt, transition, chains, (value, told * slope), one_step, state.step
+        key_lost, state.adapt, transition, chains, (value, told * slope), one_step, cap, state.step
     )
     adapt, moved = jax.tree.map(
         lambda new, old: jnp.where(warming, new, old), (learnt, kept), (state.adapt, chains)
     )
     info = Info(
         hyper.step_size,
-        num_leapfrog.astype(t.dtype) * hyper.step_size,
+        t,
         hyper.trajectory_length,
         num_leapfrog,
         value,

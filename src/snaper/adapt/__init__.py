@@ -116,6 +116,7 @@ class Adaptation:
         chains: Chains,
         climb: tuple[Scalar, Scalar],
         one_step: Scalar,
+        cap: Scalar,
         step: Scalar,
     ) -> tuple[AdaptState, Chains]:
         """Learn from one transition; chains found lost are moved. `climb` is C and dC / d log tau-
@@ -126,7 +127,9 @@ class Adaptation:
             state.step_size, transition.accept_prob, healthy, step
         )
         next_step = self.step_size.value(step_size, jnp.asarray(True))
-        trajectory = self.trajectory.update(state.trajectory, *climb, next_step, one_step, step)
+        trajectory = self.trajectory.update(
+            state.trajectory, *climb, next_step, one_step, cap, step
+        )
         moments = self.moments.update(state.moments, chains.x, healthy, step)
         direction = self.principal.update(state.direction, chains.x, healthy, state.moments, step)
         quarantine, chains = self.quarantine.update(

@@ -23,18 +23,18 @@ class TrajectoryLength:
     r"""Adam on $\log\bar\tau$, ascending a criterion C.
 
     With `unit_free`, the slope is divided by a running mean of C, so that what climbs is log C: the
-    units of the target, to whatever power C carries them, cancel. The length stays within
-    `shortest` to `longest` leapfrog steps. While transitions are held at one leapfrog step it
-    equals the step size. Iterates are averaged over the last step / `memory` transitions for
-    sampling.
+    units of the target, to whatever power C carries them, cancel. The length is at least `shortest`
+    leapfrog steps and at most `longest` times their cap. While transitions are held at one leapfrog
+    step it equals the step size. Iterates are averaged over the last step / `memory` transitions
+    for sampling.
     """
 
     rate: float = 0.05
     second_moment_decay: float = 0.95
     memory: float = 16.0
     unit_free: bool = True
-    shortest: float = 0.5
-    longest: float = 1000.0
+    shortest: float = 1.0
+    longest: float = 1.0
 
     def init(self, dtype, given=None) -> TrajectoryState:
         log_length = jnp.log(jnp.asarray(1.0 if given is None else given, dtype))
@@ -51,12 +51,15 @@ class TrajectoryLength:
         log_slope: Scalar,
         step_size: Scalar,
         one_step: Scalar,
+        cap: Scalar,
         step: Scalar,
     ) -> TrajectoryState:
         """`log_slope` is dC / d log tau-bar; `one_step`, whether the transition was held at one
-        step.
+        step; `cap`, how many steps it might have taken.
         """
         dtype = log_slope.dtype
+        usable = jnp.isfinite(criterion) & jnp.isfinite(log_slope)  # powers of x may overflow
+        criterion, log_slope = jnp.where(usable, jnp.stack([criterion, log_slope]), 0.0)
         magnitude = ema.blend(state.magnitude, criterion, ema.weight(step, self.memory, dtype))
         if self.unit_free:
             log_slope = jnp.where(
@@ -68,7 +71,7 @@ class TrajectoryLength:
         log_length = jnp.clip(
             state.log_length - self.rate * jnp.asarray(direction),
             log_step + jnp.log(jnp.asarray(self.shortest, dtype)),
-            log_step + jnp.log(jnp.asarray(self.longest, dtype)),
+            log_step + jnp.log(self.longest * cap.astype(dtype)),
         )
         log_length = jnp.where(one_step, log_step, log_length)
         adam = jax.tree.map(lambda old, new: jnp.where(one_step, old, new), state.adam, adam)
