@@ -17,12 +17,15 @@ from .adapt import (
     StepSize,
     TrajectoryLength,
     Trust,
+    VarianceMetric,
 )
 from .clock import Drawn, Integrated
 from .criteria import Criterion
 from .jitter import QuasiRandom, Uniform
 
 _DIAGONAL = DiagonalMetric()
+_VARIANCE = VarianceMetric()
+_IDENTITY = IdentityMetric()
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def default(criterion: Criterion = criteria.snaper, metric: MetricLearner = _DIA
     return Config(criterion, adapt=Adaptation(trajectory=trajectory, metric=metric))
 
 
-def paper(criterion: Criterion = criteria.snaper, metric: MetricLearner = _DIAGONAL) -> Config:
+def paper(criterion: Criterion = criteria.snaper, metric: MetricLearner = _VARIANCE) -> Config:
     """Algorithms 1 and 2 of Sountsov & Hoffman (2021) as printed."""
     return Config(
         criterion,
@@ -81,7 +84,10 @@ def paper(criterion: Criterion = criteria.snaper, metric: MetricLearner = _DIAGO
 
 
 PRESETS = {"default": default, "paper": paper}
-METRICS = {"diagonal": DiagonalMetric(), "identity": IdentityMetric()}
+METRICS = {
+    "default": {"diagonal": _DIAGONAL, "identity": _IDENTITY},
+    "paper": {"diagonal": _VARIANCE, "identity": _IDENTITY},
+}
 
 
 def preset(
@@ -94,11 +100,12 @@ def preset(
     """A preset by name, for a criterion and a metric."""
     if name not in PRESETS:
         raise ValueError(f"preset {name!r} is unknown: choose one of {', '.join(PRESETS)}.")
-    if metric not in METRICS:
-        raise ValueError(f"metric {metric!r} is unknown: choose one of {', '.join(METRICS)}.")
+    if metric not in METRICS[name]:
+        known = ", ".join(METRICS[name])
+        raise ValueError(f"metric {metric!r} is unknown: choose one of {known}.")
     if not 0.0 < target_accept < 1.0:
         raise ValueError(f"target_accept must lie between 0 and 1, not {target_accept}.")
-    chosen = PRESETS[name](criteria.get(criterion), METRICS[metric])
+    chosen = PRESETS[name](criteria.get(criterion), METRICS[name][metric])
     step_size = replace(chosen.adapt.step_size, target=float(target_accept))
     return replace(
         chosen, adapt=replace(chosen.adapt, step_size=step_size), max_leapfrog=max_leapfrog

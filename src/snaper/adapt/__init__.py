@@ -9,7 +9,7 @@ from .._types import Key, PerChain, Scalar, Vector
 from ..hmc import Chains, Transition
 from ..metric import Metric
 from .held import Held, HeldDirection, HeldMetric, HeldMoments
-from .metric import DiagonalMetric, IdentityMetric
+from .metric import DiagonalMetric, IdentityMetric, VarianceMetric
 from .moments import Moments, MomentsState
 from .principal import Principal
 from .quarantine import Quarantine, QuarantineState, Trust
@@ -33,10 +33,11 @@ __all__ = [
     "StepSize",
     "TrajectoryLength",
     "Trust",
+    "VarianceMetric",
 ]
 
 
-MetricLearner = DiagonalMetric | IdentityMetric | HeldMetric
+MetricLearner = DiagonalMetric | VarianceMetric | IdentityMetric | HeldMetric
 
 
 class Hyperparams(NamedTuple):
@@ -80,7 +81,10 @@ class Adaptation:
     def init(self, key: Key, chains: Chains, given: Hyperparams | None = None) -> AdaptState:
         """Learners before their first transition; `given` are values to begin with."""
         dtype = chains.x.dtype
-        moments = None if given is None else MomentsState(given.mean, given.metric.scale**2)
+        moments = None
+        if given is not None:
+            variance = given.metric.scale**2
+            moments = MomentsState(given.mean, variance, 1.0 / variance)
         return AdaptState(
             self.step_size.init(dtype, None if given is None else given.step_size),
             self.trajectory.init(dtype, None if given is None else given.trajectory_length),
@@ -130,7 +134,7 @@ class Adaptation:
         trajectory = self.trajectory.update(
             state.trajectory, *climb, next_step, one_step, cap, step
         )
-        moments = self.moments.update(state.moments, chains.x, healthy, step)
+        moments = self.moments.update(state.moments, chains.x, chains.grad, healthy, step)
         direction = self.principal.update(state.direction, chains.x, healthy, state.moments, step)
         quarantine, chains = self.quarantine.update(
             key, state.quarantine, chains, transition.accepted

@@ -44,7 +44,8 @@ class HeldMoments:
     variance: tuple[float, ...]
 
     def init(self, x, grad, given=None) -> MomentsState:
-        return MomentsState(jnp.asarray(self.mean, x.dtype), jnp.asarray(self.variance, x.dtype))
+        variance = jnp.asarray(self.variance, x.dtype)
+        return MomentsState(jnp.asarray(self.mean, x.dtype), variance, 1.0 / variance)
 
     def update(self, state, *_) -> MomentsState:
         return state

@@ -13,17 +13,20 @@ from . import ema
 class MomentsState(NamedTuple):
     mean: Vector
     variance: Vector
+    grad_variance: Vector
 
 
 @dataclass(frozen=True)
 class Moments:
     r"""Exponentially weighted mean and variance over the last step / `memory` transitions.
 
-    A batch of chains has the variance about its own mean plus the square of its drift, the distance
-    of that mean from the running one. At rest the drift is of order $\sigma/\sqrt{b}$; on the way
-    in from a far start it is not, and says nothing of the target's width. So it counts only up to
-    `drift_limit` times its size at rest. `pseudo` observations of a width guessed from the starting
-    points keep the variance from ever being zero.
+    A batch of chains has the variance about its own mean, plus the square of its drift, the
+    distance of that mean from the running one. At rest the drift is of order $\sigma/\sqrt{b}$; on
+    the way in from a far start it is more, and says how far there is to go, not how wide the target
+    is. So it counts only up to `drift_limit` times its size at rest. `pseudo` observations of a
+    width guessed from the starting points keep the variance from ever being zero.
+
+    The variance of gradients, whose mean at rest is zero, is learnt the same way.
     """
 
     memory: float = 8.0
@@ -35,17 +38,23 @@ class Moments:
     ) -> MomentsState:
         if given is not None:
             return given
-        return MomentsState(jnp.mean(x, axis=0), _guess(x, grad))
+        width = jnp.full_like(x[0], jnp.median(_guess(x, grad)))
+        return MomentsState(jnp.mean(x, axis=0), width, 1.0 / width)
 
     def update(
-        self, state: MomentsState, x: Positions, weight: PerChain, step: Scalar
+        self, state: MomentsState, x: Positions, grad: Positions, weight: PerChain, step: Scalar
     ) -> MomentsState:
         share = ema.weight(step, self.memory, x.dtype, self.pseudo)
         centre = ensemble.mean(x, weight)
-        moved = drift(centre, state, weight, self.drift_limit)
+        moved = limited(centre - state.mean, state.variance, weight, self.drift_limit)
         variance = ensemble.variance(x, centre, weight) + moved**2
+        pull = ensemble.mean(grad, weight)
+        usual = limited(pull, state.grad_variance, weight, self.drift_limit)
+        grad_variance = ensemble.variance(grad, pull, weight) + usual**2
         return MomentsState(
-            ema.blend(state.mean, centre, share), ema.blend(state.variance, variance, share)
+            ema.blend(state.mean, centre, share),
+            ema.blend(state.variance, variance, share),
+            ema.blend(state.grad_variance, grad_variance, share),
         )
 
     def centre(self, state: MomentsState, x: Positions, weight: PerChain, step: Scalar) -> Vector:
@@ -54,11 +63,12 @@ class Moments:
         return ema.blend(state.mean, ensemble.mean(x, weight), share)
 
 
-def drift(centre: Vector, state: MomentsState, weight: PerChain, limit: float) -> Vector:
-    """Distance of the chains' mean from the running mean, cut at `limit` times its size at rest."""
-    at_rest = jnp.sqrt(state.variance / ensemble.count(weight))
-    bound = limit * at_rest if limit < float("inf") else jnp.inf
-    return jnp.clip(centre - state.mean, -bound, bound)
+def limited(offset: Vector, variance: Vector, weight: PerChain, limit: float) -> Vector:
+    """An offset of the chains' mean, cut at `limit` times its standard deviation."""
+    if limit == float("inf"):
+        return offset
+    bound = limit * jnp.sqrt(variance / ensemble.count(weight))
+    return jnp.clip(offset, -bound, bound)
 
 
 def _guess(x: Positions, grad: Positions) -> Vector:

@@ -35,7 +35,7 @@ class Principal:
         step: Scalar,
     ) -> Vector:
         centre = ensemble.mean(x, weight)
-        moved = moments.drift(centre, running, weight, self.drift_limit)
+        moved = moments.limited(centre - running.mean, running.variance, weight, self.drift_limit)
         image = ensemble.scatter(x, centre, weight, direction) + moved * jnp.sum(moved * direction)
         rate = jnp.minimum(self.rate / jnp.maximum(step.astype(x.dtype), 1.0), 1.0)
         return _unit(direction + rate * _unit(image))
