@@ -1,0 +1,45 @@
+r"""The recursion h_0 = e_0, h_t = phi h_{t-1} + e_t, without a loop over time.
+
+Time is cut in blocks. Within a block h = e U, where U_jt = phi^(t-j) for t >= j. The last states of
+the blocks obey the same recursion with phi to the power of a block's length, so they are found by
+the same function; each is then handed to the first innovation of the next block.
+"""
+
+import jax
+import jax.numpy as jnp
+
+BLOCK = 16
+"""Small enough for cheap products, large enough for three levels to span years of days."""
+
+
+@jax.custom_jvp
+def autoregress(phi: jax.Array, innovations: jax.Array) -> jax.Array:
+    """h_t = phi h_{t-1} + e_t from h_0 = e_0, of one series [time]."""
+    return _solve(phi, innovations)
+
+
+@autoregress.defjvp
+def _autoregress_jvp(primals, tangents):
+    """dh obeys the recursion of h with the innovations de_t + dphi h_{t-1}."""
+    (phi, innovations), (d_phi, d_innovations) = primals, tangents
+    h = autoregress(phi, innovations)
+    before = jnp.pad(h[:-1], (1, 0))
+    return h, _solve(phi, d_innovations + d_phi * before)
+
+
+def _solve(phi, innovations):
+    length = innovations.shape[0]
+    block = min(BLOCK, length)
+    step = jnp.arange(block, dtype=phi.dtype)
+    lag = step - step[:, None]
+    powers = jnp.where(lag >= 0, phi ** jnp.abs(lag), 0.0)
+    if length <= BLOCK:
+        return _product(innovations, powers)
+    blocks = jnp.pad(innovations, (0, -length % block)).reshape(-1, block)
+    last = _solve(phi**block, _product(blocks[:-1], powers[:, -1]))
+    blocks = blocks.at[1:, 0].add(phi * last)
+    return _product(blocks, powers).reshape(-1)[:length]
+
+
+def _product(a, b):
+    return jnp.matmul(a, b, precision="highest")  # by default GPUs keep 10 bits of a factor
