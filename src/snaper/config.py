@@ -71,7 +71,9 @@ def paper(criterion: Criterion = criteria.snaper, metric: MetricLearner = _VARIA
         clock=Drawn(),
         adapt=Adaptation(
             StepSize(search=1.0),
-            TrajectoryLength(_rate(criterion), unit_free=False, shortest=1e-3, longest=1e3),
+            TrajectoryLength(
+                _rate(criterion), memory=16.0, unit_free=False, shortest=1e-3, longest=1e3
+            ),
             metric,
             Moments(drift_limit=float("inf"), pseudo=0.0),
             Principal(drift_limit=0.0),

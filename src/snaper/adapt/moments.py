@@ -31,7 +31,7 @@ class Moments:
 
     memory: float = 8.0
     drift_limit: float = 3.0
-    pseudo: float = 1.0
+    pseudo: float = 0.1
 
     def init(
         self, x: Positions, grad: Positions, given: MomentsState | None = None
@@ -51,10 +51,11 @@ class Moments:
         pull = ensemble.mean(grad, weight)
         usual = limited(pull, state.grad_variance, weight, self.drift_limit)
         grad_variance = ensemble.variance(grad, pull, weight) + usual**2
+        tiny = jnp.finfo(x.dtype).tiny
         return MomentsState(
             ema.blend(state.mean, centre, share),
-            ema.blend(state.variance, variance, share),
-            ema.blend(state.grad_variance, grad_variance, share),
+            jnp.maximum(ema.blend(state.variance, variance, share), tiny),
+            jnp.maximum(ema.blend(state.grad_variance, grad_variance, share), tiny),
         )
 
     def centre(self, state: MomentsState, x: Positions, weight: PerChain, step: Scalar) -> Vector:

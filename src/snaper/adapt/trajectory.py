@@ -15,23 +15,23 @@ class TrajectoryState(NamedTuple):
     log_length: Scalar
     log_average: Scalar
     adam: optax.OptState
-    magnitude: Scalar  # running mean of the criterion
+    log_magnitude: Scalar  # running mean of the criterion's logarithm
 
 
 @dataclass(frozen=True)
 class TrajectoryLength:
     r"""Adam on $\log\bar\tau$, ascending a criterion C.
 
-    With `unit_free`, the slope is divided by a running mean of C, so that what climbs is log C: the
-    units of the target, to whatever power C carries them, cancel. The length is at least `shortest`
-    leapfrog steps and at most `longest` times their cap. While transitions are held at one leapfrog
-    step it equals the step size. Iterates are averaged over the last step / `memory` transitions
-    for sampling.
+    With `unit_free`, the slope is divided by a running geometric mean of C, so that what climbs is
+    log C: the units of the target, to whatever power C carries them, cancel. The length is at least
+    `shortest` leapfrog steps and at most `longest` times their cap. While transitions are held at
+    one leapfrog step it equals the step size. Iterates are averaged over the last step / `memory`
+    transitions for sampling.
     """
 
     rate: float = 0.05
     second_moment_decay: float = 0.95
-    memory: float = 16.0
+    memory: float = 8.0
     unit_free: bool = True
     shortest: float = 1.0
     longest: float = 1.0
@@ -58,13 +58,13 @@ class TrajectoryLength:
         step; `cap`, how many steps it might have taken.
         """
         dtype = log_slope.dtype
-        usable = jnp.isfinite(criterion) & jnp.isfinite(log_slope)  # powers of x may overflow
-        criterion, log_slope = jnp.where(usable, jnp.stack([criterion, log_slope]), 0.0)
-        magnitude = ema.blend(state.magnitude, criterion, ema.weight(step, self.memory, dtype))
+        usable = jnp.isfinite(criterion) & (criterion > 0) & jnp.isfinite(log_slope)
+        log_slope = jnp.where(usable, log_slope, 0.0)  # powers of x may overflow
+        share = jnp.where(one_step, 1.0, ema.weight(step, self.memory, dtype))
+        log_criterion = jnp.where(usable, jnp.log(criterion), state.log_magnitude)
+        log_magnitude = ema.blend(state.log_magnitude, log_criterion, share)
         if self.unit_free:
-            log_slope = jnp.where(
-                magnitude > 0, log_slope / jnp.where(magnitude > 0, magnitude, 1.0), 0.0
-            )
+            log_slope = log_slope * jnp.exp(-log_magnitude)
 
         direction, adam = self._adam().update(-log_slope, state.adam)
         log_step = jnp.log(step_size)
@@ -76,7 +76,7 @@ class TrajectoryLength:
         log_length = jnp.where(one_step, log_step, log_length)
         adam = jax.tree.map(lambda old, new: jnp.where(one_step, old, new), state.adam, adam)
         log_average = ema.blend(state.log_average, log_length, ema.weight(step, self.memory, dtype))
-        return TrajectoryState(log_length, log_average, adam, magnitude)
+        return TrajectoryState(log_length, log_average, adam, log_magnitude)
 
     def _adam(self) -> optax.GradientTransformation:
         return optax.scale_by_adam(b1=0.0, b2=self.second_moment_decay)
