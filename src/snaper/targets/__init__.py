@@ -85,5 +85,5 @@ def get(name: str, **options) -> Target:
 
 
 def prior_mean(name: str, key: Key, draws: int = 256, **options) -> jax.Array:
-    """A start for the chains, [dim]: the mean of prior draws in unconstrained space."""
+    """A start for the chains, [dim]: the mean of prior draws, mapped to unconstrained space."""
     return benchmark(name, **options).prior_mean(key, draws)

@@ -1,0 +1,66 @@
+"""Learned values follow a change of units, origin, axes or the order of chains."""
+
+import numpy as np
+import pytest
+
+import snaper
+
+pytestmark = pytest.mark.statistical
+DIM = 16
+SCALES = np.concatenate([[1.0], np.geomspace(0.1, 0.5, DIM - 1)])
+ROTATION = np.linalg.qr(np.random.default_rng(0).normal(size=(DIM, DIM)))[0]
+
+
+def gaussian(x, change):
+    """A Gaussian turned, scaled and moved."""
+    axes, scale, origin = change
+    z = (axes.T @ (x - origin)) / scale
+    return -0.5 * (z @ z)
+
+
+def learn(axes=None, scale=1.0, origin=0.0, metric="identity", dtype=np.float64, init=None):
+    axes = np.eye(DIM) if axes is None else axes
+    change = (axes, scale * SCALES, np.full(DIM, origin))
+    change = tuple(np.asarray(part, dtype) for part in change)
+    target = snaper.Target(gaussian, np.zeros(DIM, dtype), change)
+    return snaper.sample(
+        target, warmup=1500, draws=200, seed=3, metric=metric, init=init, progress=False
+    )
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return {metric: learn(metric=metric) for metric in ("identity", "diagonal")}
+
+
+def assert_same(run, reference, unit=1.0):
+    assert run.tuning.trajectory_length / unit == pytest.approx(
+        reference.tuning.trajectory_length, rel=0.1
+    )
+    assert run.tuning.step_size / unit == pytest.approx(reference.tuning.step_size, rel=0.1)
+
+
+@pytest.mark.parametrize("metric", ["identity", "diagonal"])
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
+def test_units_do_not_matter(plain, scale, metric):
+    """Starts stay on (-2, 2), so these are also starts from far outside and from one point."""
+    assert_same(learn(scale=scale, metric=metric), plain[metric], scale)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_units_do_not_matter_in_single_precision(plain, scale):
+    assert_same(learn(scale=scale, dtype=np.float32), plain["identity"], scale)
+
+
+@pytest.mark.parametrize("origin", [10.0, -300.0])
+def test_the_origin_does_not_matter(plain, origin):
+    assert_same(learn(origin=origin), plain["identity"])
+
+
+def test_axes_do_not_matter_with_the_identity_metric(plain):
+    assert_same(learn(axes=ROTATION), plain["identity"])
+
+
+def test_the_order_of_chains_does_not_matter():
+    starts = np.random.default_rng(1).uniform(-2, 2, (64, DIM))
+    assert_same(learn(init=starts[::-1]), learn(init=starts))
