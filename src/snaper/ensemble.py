@@ -36,6 +36,16 @@ def variance(x: Positions, centre: Vector, weight: PerChain) -> Vector:
     return mean((x - centre) ** 2, weight)
 
 
+def spread(x: Positions) -> Vector:
+    """Standard deviation of the chains about their mean, all counted alike."""
+    return jnp.std(x, axis=0)
+
+
+def mean_square(x: Positions) -> Vector:
+    """Mean square over chains, all counted alike."""
+    return jnp.mean(x**2, axis=0)
+
+
 def scatter(x: Positions, centre: Vector, weight: PerChain, direction: Vector) -> Vector:
     """The chains' covariance about a centre, times a direction; the matrix is never formed."""
     z = x - centre

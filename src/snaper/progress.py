@@ -2,7 +2,7 @@
 
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TextIO
 
 from tqdm.std import tqdm
@@ -56,26 +56,28 @@ class Bar:
 
 @dataclass
 class Log:
-    """A line now and then, never more than about twenty, for a file."""
+    """A line now and then, never more than about twenty, for a file.
+
+    The rate counts from the first line on: what is before it is compilation.
+    """
 
     total: int
     stream: TextIO
-    started: float = field(default_factory=time.monotonic)
     next_line: float = 0.0
+    first: tuple[float, int] | None = None
 
     def show(self, snapshot: Snapshot) -> None:
         if snapshot.done < min(self.next_line, self.total):
             return
         self.next_line = snapshot.done + self.total / _LOG_LINES
-        elapsed = max(time.monotonic() - self.started, 1e-9)
-        rate = snapshot.done / elapsed
-        remaining = (self.total - snapshot.done) / max(rate, 1e-9)
-        print(
-            f"{snapshot.phase} {snapshot.done}/{self.total}, {rate:.0f} draws/s, {remaining:.0f} "
-            f"s left, {snapshot}",
-            file=self.stream,
-            flush=True,
-        )
+        now = time.monotonic()
+        since, before = self.first = self.first or (now, snapshot.done)
+        pace = ""
+        if snapshot.done > before:
+            rate = (snapshot.done - before) / max(now - since, 1e-9)
+            pace = f", {rate:.0f} draws/s, {(self.total - snapshot.done) / rate:.0f} s left"
+        line = f"{snapshot.phase} {snapshot.done}/{self.total}{pace}, {snapshot}"
+        print(line, file=self.stream, flush=True)
 
     def close(self) -> None:
         pass

@@ -1,8 +1,8 @@
 """Means and variances against the truth.
 
-Every comparison allows five Monte Carlo standard errors, by the run's own effective sample size: for
-one normal coordinate a false alarm once in 1.7 million; a correct sampler fails one of these tests
-with a probability below 1 in 500 over all coordinates, and seeds are fixed.
+Every comparison allows five Monte Carlo standard errors, by the run's own effective sample size:
+for one normal coordinate a false alarm once in 1.7 million; a correct sampler fails one of these
+tests with a probability below 1 in 500 over all coordinates, and seeds are fixed.
 """
 
 import jax.numpy as jnp
@@ -90,7 +90,8 @@ def test_every_criterion_and_preset_samples_correctly(criterion, preset):
 
 @pytest.mark.parametrize("chains", [1, 2, 5])
 def test_few_chains_work_and_say_so(chains):
-    target = snaper.Target(gaussian, np.zeros(3), (np.eye(3), np.array([1.0, 0.5, 0.2]), np.ones(3)))
+    data = (np.eye(3), np.array([1.0, 0.5, 0.2]), np.ones(3))
+    target = snaper.Target(gaussian, np.zeros(3), data)
     run = snaper.sample(target, chains=chains, warmup=2000, draws=4000, seed=4, progress=False)
     assert "few-chains" in [finding.topic for finding in run.findings]
     assert_moments(run, np.ones(3), np.array([1.0, 0.25, 0.04]))

@@ -39,7 +39,7 @@ class Moments:
         if given is not None:
             return given
         width = jnp.full_like(x[0], jnp.median(_guess(x, grad)))
-        return MomentsState(jnp.mean(x, axis=0), width, 1.0 / width)
+        return MomentsState(ensemble.mean(x, jnp.ones_like(x[:, 0])), width, 1.0 / width)
 
     def update(
         self, state: MomentsState, x: Positions, grad: Positions, weight: PerChain, step: Scalar
@@ -78,10 +78,10 @@ def _guess(x: Positions, grad: Positions) -> Vector:
     A Gaussian's gradients spread by 1 / sigma^2 times its points, wherever those are; where all
     points coincide, E[grad^2] = 1 / sigma^2 is what remains.
     """
-    spread_x, spread_grad = jnp.std(x, axis=0), jnp.std(grad, axis=0)
+    spread_x, spread_grad = ensemble.spread(x), ensemble.spread(grad)
     safe = (spread_x > 0) & (spread_grad > 0)
     from_spread = spread_x / jnp.where(safe, spread_grad, 1.0)
-    square = jnp.mean(grad**2, axis=0)
+    square = ensemble.mean_square(grad)
     from_size = 1.0 / jnp.where(square > 0, square, 1.0)
     guess = jnp.where(safe, from_spread, from_size)
     return jnp.where(jnp.isfinite(guess) & (guess > 0), guess, 1.0)
