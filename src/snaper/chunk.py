@@ -76,11 +76,11 @@ def advance(
         )
         tally = Tally(
             tally.gradients + info.n_steps,
-            tally.capped + (info.n_steps >= config.max_leapfrog),
+            tally.capped + (info.n_steps >= config.max_leapfrog).astype(jnp.int32),
             tally.lp + info.lp,
             tally.accept_prob + info.acceptance_rate,
-            tally.accepted + info.is_accepted,
-            tally.diverging + info.diverging,
+            tally.accepted + info.is_accepted.astype(jnp.int32),
+            tally.diverging + info.diverging.astype(jnp.int32),
         )
         return state, record, tally
 

@@ -39,7 +39,8 @@ class Config:
     clock: Integrated | Drawn = field(default=Integrated())
     adapt: Adaptation = field(default=Adaptation())
     max_leapfrog: int = 1000
-    cap_growth: float = 0.1  # of the cap, per transition of warm-up, until it is max_leapfrog
+    first_cap: float = 2.0  # on leapfrog steps, after the transitions held at one step,
+    cap_growth: float = 0.1  # and its growth per transition of warm-up, until it is max_leapfrog
     one_step: int = 100  # transitions held at one leapfrog step at the start of warm-up,
     one_step_share: float = 0.2  # and at most this share of it
     rounding: float = 8.0  # units in the last place of log p forgiven during warm-up
@@ -48,13 +49,16 @@ class Config:
         """The most leapfrog steps of a transition; it grows with warm-up, so that early mistakes
         are cheap.
         """
-        grown = 2.0 + self.cap_growth * (step - num_one_step)
-        early = jnp.clip(grown, 2.0, self.max_leapfrog).astype(jnp.int32)
+        beyond = jnp.maximum(step - num_one_step, 0).astype(jnp.float32)
+        grown = self.first_cap + self.cap_growth * beyond
+        early = jnp.clip(grown, 1.0, self.max_leapfrog).astype(jnp.int32)
         return jnp.where(warming, early, self.max_leapfrog)
 
     def __post_init__(self):
-        if self.max_leapfrog < 1:
-            raise ValueError(f"max_leapfrog must be at least 1, not {self.max_leapfrog}.")
+        if not isinstance(self.max_leapfrog, int) or self.max_leapfrog < 1:
+            raise ValueError(
+                f"max_leapfrog must be a whole number of at least 1, not {self.max_leapfrog!r}."
+            )
 
 
 def default(criterion: Criterion = criteria.snaper, metric: MetricLearner = _DIAGONAL) -> Config:
@@ -79,7 +83,7 @@ def paper(criterion: Criterion = criteria.snaper, metric: MetricLearner = _VARIA
             Principal(drift_limit=0.0),
             Trust(),
         ),
-        cap_growth=1e6,
+        first_cap=1e9,
         one_step_share=1.0,
         rounding=0.0,
     )
@@ -105,8 +109,8 @@ def preset(
     if metric not in METRICS[name]:
         known = ", ".join(METRICS[name])
         raise ValueError(f"metric {metric!r} is unknown: choose one of {known}.")
-    if not 0.0 < target_accept < 1.0:
-        raise ValueError(f"target_accept must lie between 0 and 1, not {target_accept}.")
+    if not isinstance(target_accept, int | float) or not 0.0 < target_accept < 1.0:
+        raise ValueError(f"target_accept must lie between 0 and 1, not {target_accept!r}.")
     chosen = PRESETS[name](criteria.get(criterion), METRICS[name][metric])
     step_size = replace(chosen.adapt.step_size, target=float(target_accept))
     return replace(

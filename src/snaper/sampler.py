@@ -44,14 +44,18 @@ def init(
     key: Key,
     target: Target,
     config: Config,
-    x: Positions,
-    num_warmup: int | Scalar,
+    x: Positions | None = None,
+    num_warmup: int | Scalar = 1000,
     given: Hyperparams | None = None,
 ) -> State:
-    """Chains at x [chain, dim], about to warm up, from `given` hyperparameters if there are any."""
-    chains = evaluate(target, x)
+    """Chains at x [chain, dim], about to warm up, from `given` hyperparameters if there are any.
+
+    Without x, 64 chains at dispersed points that are not screened.
+    """
+    chains = evaluate(target, target.disperse(key, 64) if x is None else x)
     num_warmup = jnp.asarray(num_warmup, jnp.int32)
-    held = jnp.minimum(config.one_step, (config.one_step_share * num_warmup).astype(jnp.int32))
+    share = (config.one_step_share * num_warmup.astype(jnp.float32)).astype(jnp.int32)
+    held = jnp.minimum(config.one_step, share)
     num_one_step = held if given is None else jnp.zeros_like(held)
     adapt = _init_adapt(config, jax.random.fold_in(key, 2**32 - 1), chains, given)
     return State(key, jnp.zeros_like(num_warmup), num_one_step, num_warmup, chains, adapt)
@@ -70,9 +74,7 @@ def _init_adapt(config: Config, key: Key, chains: Chains, given: Hyperparams | N
 
 def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
     """One transition: choose hyperparameters, move every chain, learn from the move."""
-    warming = (
-        state.step < state.num_warmup
-    )  # traced, so that another warm-up length compiles nothing
+    warming = state.step < state.num_warmup  # traced: another length compiles nothing
     one_step = warming & (state.step < state.num_one_step)
     hyper = config.adapt.value(state.adapt, warming)
     key_jitter, key_steps = jax.random.split(state.key)
@@ -83,7 +85,7 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
     length = jnp.where(one_step, hyper.step_size, hyper.trajectory_length)
     cap = config.cap(state.step, state.num_one_step, warming)
     steps = config.clock.steps(jitter, length, hyper.step_size)
-    num_leapfrog = jnp.clip(steps, 1, cap).astype(jnp.int32)
+    num_leapfrog = jnp.where(one_step, 1, jnp.clip(steps, 1, cap.astype(dtype)).astype(jnp.int32))
     t = num_leapfrog.astype(dtype) * hyper.step_size
     rounding = jnp.where(warming, config.rounding, 0.0).astype(dtype)
 

@@ -53,7 +53,9 @@ class Quarantine:
         source = jax.random.categorical(key, logits, shape=lost.shape)
         source = jnp.where(lost, source, jnp.arange(lost.size))
         moved = jax.tree.map(lambda leaf: leaf[source], chains)
-        state = QuarantineState(jnp.where(lost, 0, strikes), state.reseeded + lost)
+        state = QuarantineState(
+            jnp.where(lost, 0, strikes), state.reseeded + lost.astype(jnp.int32)
+        )
         return state, moved
 
 

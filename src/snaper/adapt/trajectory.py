@@ -58,11 +58,12 @@ class TrajectoryLength:
         step; `cap`, how many steps it might have taken.
         """
         dtype = log_slope.dtype
-        usable = jnp.isfinite(criterion) & (criterion > 0) & jnp.isfinite(log_slope)
-        log_slope = jnp.where(usable, log_slope, 0.0)  # powers of x may overflow
+        size = jnp.abs(criterion)
+        usable = jnp.isfinite(size) & jnp.isfinite(log_slope)  # powers of x may overflow
+        log_slope = jnp.where(usable, log_slope, 0.0)
         share = jnp.where(one_step, 1.0, ema.weight(step, self.memory, dtype))
-        log_criterion = jnp.where(usable, jnp.log(criterion), state.log_magnitude)
-        log_magnitude = ema.blend(state.log_magnitude, log_criterion, share)
+        log_size = jnp.where(usable & (size > 0), jnp.log(size), state.log_magnitude)
+        log_magnitude = ema.blend(state.log_magnitude, log_size, share)
         if self.unit_free:
             log_slope = log_slope * jnp.exp(-log_magnitude)
 

@@ -1,0 +1,38 @@
+"""Small targets shared by many tests, so that what is compiled for one serves the others."""
+
+import jax.numpy as jnp
+import numpy as np
+from numpyro.distributions import constraints
+
+from snaper import Target
+
+NUM_CHAINS = 16
+OBSERVED = np.random.default_rng(0).normal([1.0, -2.0], [0.5, 0.7], size=(10, 2))
+
+
+def normal_log_density(params, observed):
+    """Normal observations with unknown means and one unknown scale."""
+    mean, scale = params["mean"], params["scale"]
+    misfit = jnp.sum(((observed - mean) / scale) ** 2)
+    prior = -0.5 * jnp.sum(mean**2) / 100.0 - scale
+    return prior - 0.5 * misfit - observed.size * jnp.log(scale)
+
+
+def normal_model(observed=OBSERVED, dtype=None, log_density=normal_log_density):
+    """Three unconstrained dimensions: mean[0], mean[1], log scale."""
+    like = {"mean": jnp.zeros(2, dtype), "scale": jnp.ones((), dtype)}
+    return Target(log_density, like, observed, {"scale": constraints.positive})
+
+
+def quartic(x):
+    """Log density of one point: correlated, with light tails."""
+    return -0.5 * jnp.sum(x**2) - 0.3 * x[0] * x[1] - 0.1 * jnp.sum(x**4)
+
+
+def standard_normal(x):
+    return -0.5 * jnp.sum(x**2)
+
+
+def one_sentence(message):
+    """What an error should say."""
+    return message.endswith(".") and "\n" not in message and len(message) < 300

@@ -1,0 +1,303 @@
+"""`sample` and what it returns."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import NUM_CHAINS, normal_model, one_sentence
+
+import snaper
+from snaper import Target, config
+from snaper.adapt import Held
+
+DIM, WARMUP, DRAWS = 3, 150, 120
+SIZES = {"chains": NUM_CHAINS, "warmup": WARMUP, "draws": DRAWS, "progress": False}
+STATS = {
+    "step_size",
+    "trajectory_length",
+    "mean_trajectory_length",
+    "n_steps",
+    "criterion",
+    "lp",
+    "acceptance_rate",
+    "is_accepted",
+    "diverging",
+    "energy",
+}
+
+
+@pytest.fixture(scope="module")
+def run():
+    return snaper.sample(normal_model(), **SIZES)
+
+
+def test_draws_have_names_and_shapes(run):
+    assert {name: x.shape for name, x in run.draws.items()} == {
+        "mean": (NUM_CHAINS, DRAWS, 2),
+        "scale": (NUM_CHAINS, DRAWS),
+    }
+    assert run.unconstrained.shape == (NUM_CHAINS, DRAWS, DIM)
+    np.testing.assert_array_equal(run.draws["mean"], run.unconstrained[..., :2])
+    np.testing.assert_allclose(run.draws["scale"], np.exp(run.unconstrained[..., 2]))
+    for array in (run.unconstrained, *run.draws.values(), *run.stats.values()):
+        assert isinstance(array, np.ndarray)
+    assert not run.interrupted and run.target.dim == DIM
+
+
+def test_statistics_are_per_chain_and_draw(run):
+    assert set(run.stats) == set(run.warmup_stats) == STATS
+    for stats, length in ((run.stats, DRAWS), (run.warmup_stats, WARMUP)):
+        for name, values in stats.items():
+            assert values.shape == (NUM_CHAINS, length), name
+            assert np.isfinite(values).all(), name
+    kinds = {name: values.dtype.kind for name, values in run.stats.items()}
+    assert kinds["is_accepted"] == kinds["diverging"] == "b" and kinds["n_steps"] == "i"
+
+
+def test_statistics_belong_to_their_draws(run):
+    lp = jax.vmap(jax.vmap(run.target.logp))(jnp.asarray(run.unconstrained))
+    np.testing.assert_allclose(run.stats["lp"], lp)
+    moved = np.any(np.diff(run.unconstrained, axis=1) != 0, axis=-1)
+    np.testing.assert_array_equal(moved, run.stats["is_accepted"][:, 1:])
+    stats = run.stats
+    np.testing.assert_allclose(stats["trajectory_length"], stats["n_steps"] * stats["step_size"])
+    kinetic = stats["energy"] + stats["lp"]
+    assert kinetic.min() > 0
+    assert kinetic.mean() == pytest.approx(DIM / 2, rel=0.1)
+
+
+def test_gradients_are_counted(run):
+    expected = tuple(int(stats["n_steps"][0].sum()) for stats in (run.warmup_stats, run.stats))
+    assert run.num_gradients == expected and min(expected) > DRAWS
+
+
+def test_sampling_holds_what_warm_up_learnt(run):
+    np.testing.assert_allclose(run.stats["step_size"], run.tuning.step_size)
+    np.testing.assert_allclose(run.stats["mean_trajectory_length"], run.tuning.trajectory_length)
+    assert len(np.unique(run.warmup_stats["step_size"])) > WARMUP // 2
+
+
+def test_warm_up_begins_with_single_steps(run):
+    """For a fifth of it; then the cap on leapfrog steps grows."""
+    steps, held = run.warmup_stats["n_steps"][0], WARMUP // 5
+    np.testing.assert_array_equal(steps[:held], 1)
+    np.testing.assert_allclose(
+        run.warmup_stats["mean_trajectory_length"][0, 1:held],
+        run.warmup_stats["step_size"][0, 1:held],
+    )
+    assert np.all(steps[held:] <= 2 + 0.1 * np.arange(WARMUP - held))
+    assert steps.max() > 1
+
+
+def test_tuning_is_plain_numbers(run):
+    tuning = run.tuning
+    assert isinstance(tuning.step_size, float) and isinstance(tuning.trajectory_length, float)
+    for name in ("metric", "mean", "direction"):
+        assert isinstance(tuning[name], np.ndarray) and tuning[name].shape == (DIM,)
+    assert tuning.metric.max() == pytest.approx(1.0)
+    assert np.linalg.norm(tuning.direction) == pytest.approx(1.0)
+    assert {**tuning}.keys() == {"step_size", "trajectory_length", "metric", "mean", "direction"}
+    np.testing.assert_allclose(tuning.mean, run.unconstrained.mean(axis=(0, 1)), atol=0.3)
+
+
+def test_summary_is_a_table(run):
+    summary = run.summary()
+    assert summary.names == ["mean[0]", "mean[1]", "scale"]
+    flat = run.draws["mean"].reshape(-1, 2)
+    np.testing.assert_allclose(summary["mean"][:2], flat.mean(axis=0))
+    np.testing.assert_allclose(summary["sd"][:2], flat.std(axis=0))
+    np.testing.assert_allclose(summary["50%"][2], np.median(run.draws["scale"]))
+    assert np.all(summary["5%"] < summary["50%"]) and np.all(summary["50%"] < summary["95%"])
+    assert np.all(summary["ess"] > 100) and np.all(summary["rhat"] < 1.2)
+    lines = str(summary).splitlines()
+    assert lines[0].startswith(f"{NUM_CHAINS} chains x {DRAWS} draws; gradients ")
+    assert [line.split()[0] for line in lines[2:5]] == summary.names
+    assert [line[2:] for line in lines[5:]] == [str(finding) for finding in run.findings]
+
+
+def test_findings_are_printed(capsys):
+    run = snaper.sample(normal_model(), **{**SIZES, "warmup": 0, "draws": 20})
+    assert "no-warmup" in [finding.topic for finding in run.findings]
+    printed = capsys.readouterr().err.splitlines()
+    assert printed == [f"snaper: {finding}" for finding in run.findings]
+
+
+def test_tuning_is_enough_to_sample(run):
+    """With the last positions to begin with, a run without warm-up goes on where another ended."""
+    sizes, last = {**SIZES, "warmup": 0}, run.unconstrained[:, -1]
+    again = snaper.sample(normal_model(), **sizes, seed=1, init=last, tuning=run.tuning)
+    for name in run.tuning.keys():
+        np.testing.assert_allclose(again.tuning[name], run.tuning[name])
+    assert again.findings == [] and again.num_gradients[0] == 0
+    assert {values.shape for values in again.warmup_stats.values()} == {(NUM_CHAINS, 0)}
+    scale = run.draws["scale"]
+    assert again.draws["scale"].mean() == pytest.approx(scale.mean(), abs=0.3 * scale.std())
+
+
+def test_tuning_is_where_more_warm_up_begins(run):
+    sizes = {**SIZES, "warmup": 5, "draws": 0}
+    again = snaper.sample(normal_model(), **sizes, tuning=run.tuning)
+    assert again.warmup_stats["step_size"][0, 0] == pytest.approx(run.tuning.step_size)
+    length = again.warmup_stats["mean_trajectory_length"][0, 0]
+    assert length == pytest.approx(run.tuning.trajectory_length)
+    assert again.unconstrained.shape == (NUM_CHAINS, 0, DIM)
+    assert again.draws["mean"].shape == (NUM_CHAINS, 0, 2)
+
+
+SEEDS = {
+    "int": (7, 7),
+    "NumPy int": (7, np.int32(7)),
+    "typed key": (7, jax.random.key(7)),
+    "raw key": (7, jax.random.PRNGKey(7)),
+    "NumPy raw key": (7, np.asarray(jax.random.PRNGKey(7))),
+}
+
+
+@pytest.fixture(scope="module")
+def seeded():
+    def draws(seed):
+        return snaper.sample(normal_model(), **{**SIZES, "warmup": 0, "draws": 5}, seed=seed)
+
+    return lambda seed: draws(seed).unconstrained
+
+
+@pytest.mark.parametrize("kind", SEEDS)
+def test_seed_in_any_form_is_the_same_seed(kind, seeded):
+    seed, same = SEEDS[kind]
+    np.testing.assert_array_equal(seeded(same), seeded(seed))
+
+
+def test_another_seed_is_another_run(seeded):
+    assert not np.isin(seeded(8), seeded(7)).any()
+
+
+def test_config_decides_everything():
+    base = config.default()
+    held = base.adapt.__class__(step_size=Held(0.125), trajectory=Held(0.5))
+    chosen = snaper.Config(adapt=held, max_leapfrog=3)
+    run = snaper.sample(normal_model(), **{**SIZES, "warmup": 40, "draws": 10}, preset=chosen)
+    assert run.config is chosen
+    np.testing.assert_array_equal(run.stats["step_size"], 0.125)
+    np.testing.assert_array_equal(run.stats["mean_trajectory_length"], 0.5)
+    assert run.stats["n_steps"].max() == 3
+    assert "leapfrog-cap" in [finding.topic for finding in run.findings]
+
+
+BAD = {
+    "target": ({"target": 3}, TypeError, "must be a snaper.Target, a NumPyro model .*, not int"),
+    "chains": ({"chains": 0}, ValueError, "chains must be at least 1, not 0"),
+    "warmup": ({"warmup": -1}, ValueError, "warmup must be at least 0, not -1"),
+    "draws": ({"draws": -5}, ValueError, "draws must be at least 0, not -5"),
+    "thin": ({"thin": 0}, ValueError, "thin must be at least 1, not 0"),
+    "chunk": ({"chunk": 0}, ValueError, "chunk must be at least 1, not 0"),
+    "half a chain": ({"chains": 2.5}, TypeError, "chains must be a whole number, not 2.5"),
+    "words for draws": ({"draws": "many"}, TypeError, "draws must be a whole number, not 'many'"),
+    "seed": ({"seed": 0.5}, TypeError, "seed must be a whole number or a JAX random key, not 0.5"),
+    "no seed": ({"seed": None}, TypeError, "seed must be .*, not None"),
+    "criterion": ({"criterion": "nuts"}, ValueError, "criterion 'nuts' is unknown: .* snaper, ch"),
+    "preset": ({"preset": "fast"}, ValueError, "preset 'fast' is unknown: .* default, paper"),
+    "metric": ({"metric": "dense"}, ValueError, "metric 'dense' is unknown: .* diagonal, identity"),
+    "target_accept": ({"target_accept": 1.5}, ValueError, "target_accept must lie between 0 and 1"),
+    "max_leapfrog": (
+        {"max_leapfrog": 0},
+        ValueError,
+        "max_leapfrog must be a whole number of at least 1, not 0",
+    ),
+    "init": ({"init": np.zeros(4)}, ValueError, r"init has shape \(4,\)"),
+    "tuning": (
+        {"tuning": snaper.Tuning(0.1, 1.0, np.ones(2), np.zeros(2), np.ones(2))},
+        ValueError,
+        "tuning holds a metric of shape \\(2,\\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_argument_is_named_in_one_sentence(what):
+    changes, kind, message = BAD[what]
+    arguments = {"target": normal_model(), **SIZES, **changes}
+    with pytest.raises(kind, match=message) as caught:
+        snaper.sample(arguments.pop("target"), **arguments)
+    assert one_sentence(str(caught.value))
+
+
+INTERRUPTED = """
+    import json, sys
+    import jax.numpy as jnp
+    import snaper
+
+    target = snaper.Target(lambda x: -0.5 * jnp.sum(x**2), jnp.zeros(2))
+    long = 10**8
+
+    def tell(run):
+        facts = {
+            "interrupted": run.interrupted,
+            "topics": [finding.topic for finding in run.findings],
+            "shape": run.unconstrained.shape,
+            "warmup": run.warmup_stats["lp"].shape,
+            "draws": {name: x.shape for name, x in run.draws.items()},
+            "sentence": str(run.findings[0]),
+        }
+        print(json.dumps(facts), flush=True)
+
+    tell(snaper.sample(target, chains=16, warmup=long, draws=10))
+    tuning = snaper.Tuning(1.0, 1.5, jnp.ones(2), jnp.zeros(2), jnp.ones(2))
+    tell(snaper.sample(target, chains=16, warmup=0, draws=10**6, tuning=tuning))
+    print(json.dumps(snaper.sample(target, chains=16, warmup=20, draws=5).interrupted))
+"""
+
+
+@pytest.fixture(scope="module")
+def interrupted():
+    """A process that is sent SIGINT as soon as each of two long runs shows progress."""
+    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env={**os.environ, "JAX_PLATFORMS": "cpu"}, **pipes) as child:
+        try:
+            told = []
+            for phase in ("warm-up", "sampling"):
+                for line in child.stderr:
+                    if line.startswith(phase):
+                        break
+                child.send_signal(signal.SIGINT)
+                told.append(json.loads(child.stdout.readline()))
+            told.append(json.loads(child.stdout.readline()))
+            child.stderr.read()
+        finally:
+            child.kill()
+    return told
+
+
+def test_interrupt_in_warm_up_returns_what_there_is(interrupted):
+    facts = interrupted[0]
+    assert facts["interrupted"] and facts["topics"] == ["interrupted"]
+    assert facts["shape"] == [16, 0, 2] and facts["draws"] == {"x": [16, 0, 2]}
+    done = facts["warmup"][1]
+    assert 0 < done < 10**8 and f"{done} of 100000000 warm-up" in facts["sentence"]
+
+
+def test_interrupt_in_sampling_returns_the_draws_so_far(interrupted):
+    facts = interrupted[1]
+    assert facts["interrupted"] and "interrupted" in facts["topics"]
+    done = facts["shape"][1]
+    assert 0 < done < 10**6 and facts["draws"] == {"x": [16, done, 2]}
+    assert f"{done} of 1000000 draws" in facts["sentence"]
+
+
+def test_interrupt_is_over_with_its_run(interrupted):
+    assert interrupted[2] is False
+
+
+def test_target_of_one_dimension_and_one_chain():
+    target = Target(lambda x: -0.5 * x**2, 0.0)
+    run = snaper.sample(target, chains=1, warmup=30, draws=30, progress=False)
+    assert run.draws["x"].shape == (1, 30) and np.isfinite(run.draws["x"]).all()
+    assert run.summary().names == ["x"]
+    assert "few-chains" in [finding.topic for finding in run.findings]
