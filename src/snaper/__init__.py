@@ -1,7 +1,8 @@
 """Bayesian inference with many parallel HMC chains that tune themselves together."""
 
-from . import criteria
+from . import criteria, targets
 from .config import Config
+from .models import from_numpyro, from_pymc
 from .result import Run, Tuning
 from .run import sample
 from .sampler import init, step
@@ -15,8 +16,11 @@ __all__ = [
     "Target",
     "Tuning",
     "criteria",
+    "from_numpyro",
+    "from_pymc",
     "init",
     "sample",
     "step",
+    "targets",
 ]
 __version__ = "0.1.0"

@@ -20,11 +20,16 @@ class Snapshot:
     leapfrogs: float
     acceptance: float
     divergences: int
+    rhat: float | None = None  # of the worst coordinate; None while nothing is sampled
+    nested: bool = False  # whether it is the nested R-hat
 
     def __str__(self) -> str:
+        mixing = ""
+        if self.rhat is not None and self.rhat == self.rhat:  # not NaN
+            mixing = f", worst {'nested ' if self.nested else ''}R-hat {self.rhat:.3f}"
         return (
             f"step size {self.step_size:.3g}, {self.leapfrogs:.1f} leapfrogs/draw, accept "
-            f"{self.acceptance:.2f}, {self.divergences} divergences"
+            f"{self.acceptance:.2f}, {self.divergences} divergences{mixing}"
         )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from .chunk import Record, Tally
 from .sampler import Info
+from .watch import Watch
 
 
 class Last(NamedTuple):
@@ -17,15 +18,19 @@ class Last(NamedTuple):
 
 
 class Recorder:
-    """Collects one phase of a run: recorded transitions, and sums over all of them."""
+    """Collects one phase of a run: recorded transitions, and sums over all of them.
 
-    def __init__(self, num_chains: int, dim: int, dtype, wanted: int, thin: int, keep_draws: bool):
+    `expected` draws are made room for at once, more as they come.
+    """
+
+    def __init__(self, num_chains: int, dim: int, dtype, wanted: int, thin: int, expected: int = 0):
         self.wanted, self.thin, self.done = wanted, thin, 0
+        self.watch: Watch | None = None
         self._num_chains = num_chains
-        kept = _num_kept(wanted, thin)
-        self._x = np.empty((num_chains, kept if keep_draws else 0, dim), dtype)
-        self._keep_draws = keep_draws
+        self._x = np.empty((num_chains, _num_kept(expected, thin), dim), dtype)
+        self._keep_draws = expected > 0
         self._info: list[dict[str, np.ndarray]] = []
+        self._scalar: list[np.ndarray] = []
         self.last = Last(float("nan"), 0.0, 0.0)
         self.gradients = self.capped = 0
         self.lp = np.zeros(num_chains)
@@ -37,7 +42,10 @@ class Recorder:
         """Take over a stretch of transitions that followed those seen so far."""
         start, stop = _num_kept(self.done, self.thin), _num_kept(self.done + num_steps, self.thin)
         if self._keep_draws:
+            self._make_room(stop)
             self._x[:, start:stop] = np.swapaxes(np.asarray(record.x)[: stop - start], 0, 1)
+        if self.watch is not None and stop > start:
+            self._scalar.append(self.watch.add(record.x, stop - start))
         info = record.info._asdict()
         self._info.append({k: np.array(np.asarray(v)[: stop - start]) for k, v in info.items()})
         self.done += num_steps
@@ -53,10 +61,23 @@ class Recorder:
         self.accepted += np.asarray(tally.accepted)
         self.diverging += np.asarray(tally.diverging)
 
+    def _make_room(self, needed: int) -> None:
+        """For twice what there was, at least: a run of unknown length is copied a few times."""
+        num_chains, room, dim = self._x.shape
+        if needed > room:
+            grown = np.empty((num_chains, max(needed, 2 * room), dim), self._x.dtype)
+            grown[:, :room] = self._x
+            self._x = grown
+
     @property
     def x(self) -> np.ndarray:
-        """Recorded positions [chain, draw, dim]."""
+        """Recorded positions [chain, draw, dim]; no draws where they are not kept."""
         return self._x[:, : _num_kept(self.done, self.thin)]
+
+    @property
+    def scalar(self) -> np.ndarray:
+        """The criterion's scalar of every recorded draw, [chain, draw]."""
+        return np.concatenate([*self._scalar, np.zeros((0, self._num_chains))]).T
 
     def stats(self) -> dict[str, np.ndarray]:
         """Statistics by name, each [chain, draw]; what all chains share is repeated."""

@@ -15,23 +15,29 @@ from . import progress as display
 from .adapt import Hyperparams
 from .config import Config
 from .criteria import Criterion
-from .diagnostics import findings
+from .diagnostics import certificate, findings
+from .diagnostics.stream import Look
 from .interrupt import Interrupt
+from .models import as_target
 from .record import Recorder
 from .result import Run, Tuning
 from .sampler import State
+from .starts import Starts
 from .target import Target
+from .until import FIRST_LOOK, Count, Progress, Stopped, Until
+from .watch import Watch
 
 _SECONDS_PER_CHUNK = 0.5
 _FIRST_CHUNK = 8
 
 
 def sample(
-    target: Target,
-    *,
+    model: Any,
+    /,
+    *args: Any,
     chains: int = 64,
     warmup: int = 1000,
-    draws: int = 1000,
+    draws: int | None = None,
     seed: Any = 0,
     criterion: str | Criterion = "snaper",
     preset: str | Config = "default",
@@ -40,60 +46,93 @@ def sample(
     max_leapfrog: int = 1000,
     init: Any = None,
     tuning: Tuning | None = None,
+    superchains: int | None = None,
+    until: Until | None = None,
+    keep: str = "draws",
     thin: int = 1,
     progress: bool = True,
     chunk: int | None = None,
+    model_kwargs: dict[str, Any] | None = None,
 ) -> Run:
     """Draw from a target with many chains that tune themselves together.
 
     Args:
-        target: the log density.
+        model: a `snaper.Target`, a NumPyro model or a PyMC model.
+        args: arguments of a NumPyro model; see `snaper.from_numpyro`.
         chains: how many; all move in lock-step and learn from each other. 64 or more learn best.
-        warmup: transitions during which step size, trajectory length, metric and principal
-        direction are learnt. draws: transitions after that, with everything held. seed: a whole
-        number, or a JAX random key. criterion: what trajectories are tuned for: "snaper", "chees",
-        "chees_rate", "esjd",
+        warmup: transitions in which step size, trajectory length, metric and principal direction
+            are learnt.
+        draws: transitions after that, with everything held.
+        seed: a whole number, or a JAX random key.
+        criterion: what trajectories are tuned for: "snaper", "chees", "chees_rate", "esjd",
             `snaper.criteria.Along(w)`, or a function (see `snaper.criteria`).
         preset: "default", "paper" (the published algorithm to the letter), or a whole
-        `snaper.Config`, which then
-            decides criterion, metric, target_accept and max_leapfrog too.
+            `snaper.Config`, which then decides criterion, metric, target_accept and max_leapfrog.
         metric: "diagonal" or "identity".
         target_accept: harmonic mean of acceptance over chains that the step size is tuned for.
         max_leapfrog: the most leapfrog steps that one transition may take.
         init: starting points; see `snaper.starts.find`.
-        tuning: `run.tuning` of an earlier run to begin with; with warmup=0, to sample with.
-        thin: keep draws number 0, thin, 2 thin, ...
+        tuning: `run.tuning` of an earlier run to begin with. With warmup=0 it is what is sampled
+            with, and chains should begin where that run ended: init=run.unconstrained[:, -1].
+        superchains: start so many groups of chains, each group at one point: nested R-hat then
+            tells whether the starts are forgotten, even where chains are short. `init` holds the
+            groups' points.
+        until: sample until a condition holds; see `snaper.Until`.
+        keep: "draws", or "moments" for `run.moments` alone, in memory that does not grow with
+            draws times dimensions.
+        thin: keep draws number 0, thin, 2 thin, ...; moments and diagnostics are of these.
         progress: show progress; changes nothing else.
-        chunk: transitions per compiled stretch; None sizes them to about half a second. Changes no
-        draw.
+        chunk: transitions per compiled stretch; None sizes them to about half a second. Changes
+            no draw.
+        model_kwargs: keyword arguments of a NumPyro model.
     """
     chains, thin = _count("chains", chains, 1), _count("thin", thin, 1)
-    warmup, draws = _count("warmup", warmup, 0), _count("draws", draws, 0)
-    if not isinstance(target, Target):
-        raise TypeError(f"target must be a snaper.Target, not {type(target).__name__}.")
+    warmup = _count("warmup", warmup, 0)
+    least = (FIRST_LOOK if until else 1000) if draws is None else _count("draws", draws, 0)
+    goal = Count(least) if until is None else _until(until)
+    if keep not in ("draws", "moments"):
+        raise ValueError(f"keep must be 'draws' or 'moments', not {keep!r}.")
+    groups = None if superchains is None else _groups(superchains, chains)
+    target = as_target(model, args, model_kwargs or {})
     chosen = preset
     if not isinstance(chosen, Config):
         chosen = config.preset(chosen, criterion, metric, target_accept, max_leapfrog)
     key_start, key_run = jax.random.split(_key(seed))
-    start = starts.find(key_start, target, chains, init)
+    start = _start(key_start, target, chains, groups, init)
     given = None if tuning is None else _given(tuning, target)
 
     clock = [time.monotonic()]
     state = sampler.init(key_run, target, chosen, start.x, warmup, given)
     pace = _Pace(None if chunk is None else _count("chunk", chunk, 1))
-    warming = Recorder(chains, target.dim, target.dtype, warmup, 1, keep_draws=False)
-    sampling = Recorder(chains, target.dim, target.dtype, draws, thin, keep_draws=True)
-    bar = display.start(warmup + draws, progress)
+    shape = (chains, target.dim, target.dtype)
+    warming = Recorder(*shape, warmup, 1)
+    sampling = Recorder(*shape, goal.max_draws, thin, least if keep == "draws" else 0)
+    bar = display.start(warmup + goal.max_draws, progress)
     with Interrupt() as interrupt:
-        for phase, recorder in (("warm-up", warming), ("sampling", sampling)):
-            for stretch in pace.stretches(recorder, interrupt):
-                state = _advance(target, chosen, state, recorder, stretch)
-                bar.show(_snapshot(phase, warming, sampling, recorder))
-            clock.append(time.monotonic())
+        for stretch in pace.stretches(warming, warmup, interrupt):
+            state = _advance(target, chosen, state, warming, stretch)
+            bar.show(_snapshot("warm-up", warming, sampling, warming))
+        clock.append(time.monotonic())
+        watch = sampling.watch = Watch(target, chosen, state, groups, keep == "moments")
+        rule = None
+        while rule is None and not interrupt.requested:
+            for stretch in pace.stretches(
+                sampling, goal.next_look(sampling.done, least), interrupt
+            ):
+                state = _advance(target, chosen, state, sampling, stretch)
+                bar.show(_snapshot("sampling", warming, sampling, sampling))
+                if goal.out_of_time(_progress(sampling, clock[1])):
+                    rule = "max_seconds"
+                    break
+            else:
+                rule = goal.rule(_progress(sampling, clock[1]), watch.look())
+        clock.append(time.monotonic())
     bar.close()
 
-    interrupted = warming.done < warmup or sampling.done < draws
-    facts = _facts(start, chosen, tuning is not None, warming, sampling, state, interrupted)
+    stopped = Stopped(rule or "interrupted", sampling.done, sampling.gradients, clock[2] - clock[1])
+    facts = _facts(
+        start, chosen, target, tuning is not None, warming, sampling, state, goal, stopped
+    )
     run = Run(
         target=target,
         config=chosen,
@@ -103,9 +142,14 @@ def sample(
         tuning=Tuning.of(chosen.adapt.value(state.adapt, jnp.asarray(False))),
         num_gradients=(warming.gradients, sampling.gradients),
         findings=findings.find(facts),
-        interrupted=interrupted,
+        interrupted=rule is None,
         seconds=(clock[1] - clock[0], clock[2] - clock[1]),
+        stopped=stopped,
+        superchains=groups,
+        keep=keep,
         state=state,
+        watch=watch,
+        scalar=sampling.scalar if watch.has_scalar else None,
     )
     for finding in run.findings:
         print(f"snaper: {finding}", file=sys.stderr)
@@ -122,10 +166,10 @@ class _Pace:
         self._size = size or _FIRST_CHUNK
         self._compiled = False
 
-    def stretches(self, recorder: Recorder, interrupt: Interrupt):
-        """Sizes of the stretches that remain, until the recorder has all it wants or Ctrl-C."""
-        while recorder.done < recorder.wanted and not interrupt.requested:
-            size = min(self._size, recorder.wanted - recorder.done)
+    def stretches(self, recorder: Recorder, wanted: int, interrupt: Interrupt):
+        """Sizes of the stretches that remain, until the recorder has what is wanted or Ctrl-C."""
+        while recorder.done < wanted and not interrupt.requested:
+            size = min(self._size, wanted - recorder.done)
             began = time.monotonic()
             yield size
             self._learn(size, time.monotonic() - began)
@@ -153,8 +197,13 @@ def _advance(
     return state
 
 
+def _progress(sampling: Recorder, began: float) -> Progress:
+    return Progress(sampling.done, sampling.gradients, time.monotonic() - began)
+
+
 def _snapshot(phase: str, warming: Recorder, sampling: Recorder, now: Recorder) -> display.Snapshot:
     last = now.last
+    look = None if now.watch is None else now.watch.look()
     return display.Snapshot(
         phase,
         warming.done + sampling.done,
@@ -162,21 +211,28 @@ def _snapshot(phase: str, warming: Recorder, sampling: Recorder, now: Recorder) 
         last.leapfrogs,
         last.acceptance,
         int(now.diverging.sum()),
+        None if look is None else look.worst()[0],
+        look is not None and look.nested_rhat is not None,
     )
 
 
 def _facts(
-    start: starts.Starts,
+    start: Starts,
     config: Config,
+    target: Target,
     tuned: bool,
     warming: Recorder,
     sampling: Recorder,
     state: State,
-    interrupted: bool,
+    goal: Count | Until,
+    stopped: Stopped,
 ) -> findings.Facts:
     """The plain numbers that findings are made of."""
     draws = max(sampling.done, 1)
     logp = np.asarray(state.chains.logp)
+    watch = sampling.watch
+    look = None if watch is None else watch.look()
+    bound = certificate.bound(sampling.scalar) if watch is not None and watch.has_scalar else None
     return findings.Facts(
         num_chains=logp.size,
         num_replaced=start.num_replaced,
@@ -187,7 +243,7 @@ def _facts(
         warmup_done=warming.done,
         draws_wanted=sampling.wanted,
         draws_done=sampling.done,
-        interrupted=interrupted,
+        interrupted=stopped.rule == "interrupted",
         reseeded=np.asarray(state.adapt.quarantine.reseeded),
         warmup_step_size=warming.trace("step_size"),
         warmup_length=warming.trace("mean_trajectory_length"),
@@ -197,19 +253,79 @@ def _facts(
         capped=sampling.capped,
         lp=sampling.lp / draws,
         resolution=float(np.median(np.finfo(logp.dtype).eps * np.abs(logp))),
+        mixing=None if look is None else _mixing(target, look),
+        limit=_limit(goal, stopped),
+        tightness=float("nan") if bound is None else bound.tightness,
+    )
+
+
+def _mixing(target: Target, look: Look) -> findings.Mixing:
+    rhat, where = look.worst()
+    constant = look.constant if look.count > 1 else np.zeros_like(look.constant)
+    still = np.flatnonzero(constant.any(axis=0))
+    return findings.Mixing(
+        int(look.count),
+        rhat,
+        look.nested_rhat is not None,
+        target.coordinate_name(where),
+        float(np.min(np.minimum(look.ess, look.ess_squares))),
+        tuple(target.coordinate_name(int(i)) for i in still[:3]),
+        constant.any(axis=1),
+    )
+
+
+def _limit(goal: Count | Until, stopped: Stopped) -> str | None:
+    """What sampling ran into before it converged, and what it was asked for."""
+    if not isinstance(goal, Until) or not stopped.rule.startswith("max_"):
+        return None
+    asked = {"rhat": goal.rhat, "ess": goal.ess}
+    wanted = " and ".join(f"{name}={value:g}" for name, value in asked.items() if value is not None)
+    return f"{stopped.rule}={getattr(goal, stopped.rule):g}" + (
+        f" before {wanted}" if wanted else ""
+    )
+
+
+def _start(
+    key: jax.Array, target: Target, chains: int, superchains: int | None, init: Any
+) -> Starts:
+    """A point for every chain; chains of one superchain have the same."""
+    if superchains is None:
+        return starts.find(key, target, chains, init)
+    found = starts.find(key, target, superchains, init)
+    size = chains // superchains
+    return Starts(jnp.repeat(found.x, size, axis=0), size * found.num_replaced)
+
+
+def _groups(superchains: Any, chains: int) -> int:
+    """How many superchains, if that many chains can be grouped so."""
+    number = _count("superchains", superchains, 2)
+    if chains % number:
+        raise ValueError(f"superchains must divide chains, but {number} does not divide {chains}.")
+    return number
+
+
+def _until(until: Any) -> Until:
+    if isinstance(until, Until):
+        return until
+    raise TypeError(
+        f"until must be a snaper.Until, such as snaper.Until(rhat=1.01), not {until!r}."
     )
 
 
 def _key(seed: Any) -> jax.Array:
     """A typed random key from a whole number, a typed key or a raw one."""
     if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
-        return seed
+        if seed.shape == ():
+            return seed
+        raise ValueError(f"seed must be one random key, not an array of keys {seed.shape}.")
     if isinstance(seed, jax.Array | np.ndarray) and seed.shape == (2,) and seed.dtype == np.uint32:
         return jax.random.wrap_key_data(jnp.asarray(seed))
     try:
         return jax.random.key(operator.index(seed))
     except TypeError:
         raise TypeError(f"seed must be a whole number or a JAX random key, not {seed!r}.") from None
+    except OverflowError:
+        raise ValueError(f"seed must fit into 64 bits, and {seed} does not.") from None
 
 
 def _count(name: str, value: Any, least: int) -> int:
@@ -225,9 +341,12 @@ def _count(name: str, value: Any, least: int) -> int:
 
 def _given(tuning: Tuning, target: Target) -> Hyperparams:
     """Values of an earlier run as arrays that fit the target."""
-    if np.shape(tuning.mean) != (target.dim,):
-        raise ValueError(
-            f"tuning is for {np.size(tuning.mean)} dimensions, but the target has {target.dim}: "
-            "pass the tuning of a run of the same target."
-        )
+    if not isinstance(tuning, Tuning):
+        raise TypeError(f"tuning must be the tuning of a run, not {type(tuning).__name__}.")
+    for name in ("metric", "mean", "direction"):
+        if np.shape(tuning[name]) != (target.dim,):
+            raise ValueError(
+                f"tuning holds a {name} of shape {np.shape(tuning[name])}, but the target has"
+                f" {target.dim} dimensions: pass the tuning of a run of the same target."
+            )
     return tuning.hyperparams(target.dtype)

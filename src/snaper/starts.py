@@ -6,13 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._types import Key, Positions
+from ._types import Key, Positions, Vector
 from .hmc import Chains
 from .sampler import evaluate
 from .target import Target
 
-WIDTH = 2.0  # dispersed starts are uniform on (-WIDTH, WIDTH)
 ATTEMPTS = 100
+PRIOR_DRAWS = 256
 
 
 class InitializationError(ValueError):
@@ -31,18 +31,16 @@ def find(key: Key, target: Target, num_chains: int, init: Any = None) -> Starts:
 
     Args:
         init: None for points spread over (-2, 2) in unconstrained space; a vector [dim] or a point
-        shaped like the
-            parameters, where all chains begin; an array [chain, dim] or parameters with a leading
-            chain axis, one point each. Arrays are unconstrained, named parameters are as the log
-            density sees them.
+            shaped like the parameters, where all chains begin; an array [chain, dim] or parameters
+            with a leading chain axis, one point each; "prior-mean" for the mean of draws from the
+            prior, where all chains begin. Arrays are unconstrained, named parameters are as the
+            log density sees them.
     """
-    shape = (num_chains, target.dim)
+    if isinstance(init, str):
+        init = _prior_mean(key, target, init)
 
     def dispersed(attempt):
-        key_attempt = jax.random.fold_in(key, attempt)
-        return np.asarray(
-            jax.random.uniform(key_attempt, shape, target.dtype, minval=-WIDTH, maxval=WIDTH)
-        )
+        return np.asarray(target.disperse(jax.random.fold_in(key, attempt), num_chains))
 
     x = dispersed(0) if init is None else _given(target, num_chains, init)
     chains, bad = _screen(target, x)
@@ -65,6 +63,18 @@ def _screen(target: Target, x: np.ndarray) -> tuple[Chains, np.ndarray]:
     chains = jax.tree.map(np.asarray, evaluate(target, jnp.asarray(x)))
     finite = np.isfinite(chains.logp) & np.isfinite(chains.grad).all(axis=1)
     return chains, ~(finite & np.isfinite(chains.x).all(axis=1))
+
+
+def _prior_mean(key: Key, target: Target, name: str) -> Vector:
+    """The mean of prior draws, taken where the log density sees them, in unconstrained space."""
+    if name != "prior-mean":
+        raise ValueError(f"init {name!r} is unknown: the only start with a name is 'prior-mean'.")
+    return _flat_mean(target, target.sample_prior(jax.random.fold_in(key, ATTEMPTS), PRIOR_DRAWS))
+
+
+@jax.jit
+def _flat_mean(target: Target, draws: Any) -> Vector:
+    return target.flatten(jax.tree.map(lambda values: values.mean(axis=0), draws))
 
 
 def _given(target: Target, num_chains: int, init: Any) -> np.ndarray:

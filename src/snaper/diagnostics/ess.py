@@ -1,31 +1,47 @@
-"""Effective sample size and R-hat of draws [chain, draw]."""
+"""Effective sample size and R-hat of draws that are kept."""
+
+from types import ModuleType
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from . import rhat
 
-def effective_sample_size(draws: jax.Array) -> jax.Array:
-    r"""Effective sample size of a scalar, summed over chains.
+
+def autocorrelation(draws: Any, xp: ModuleType = jnp) -> Any:
+    """Autocorrelation of a scalar [chain, draw] at lags 0, 1, ..., relative to its variance within
+    and between chains. NaN where nothing varies.
+
+    `xp` is the module that computes: NumPy never compiles, JAX is faster where shapes repeat.
+    """
+    num_chains, num_draws = draws.shape
+    means = xp.mean(draws, axis=1)
+    spectrum = xp.fft.rfft(draws - means[:, None], 2 * num_draws, axis=1)
+    products = xp.fft.irfft(xp.abs(spectrum) ** 2, 2 * num_draws, axis=1)[:, :num_draws]
+    lags = xp.arange(num_draws, dtype=draws.dtype)
+    covariance = xp.mean(products.astype(draws.dtype), axis=0) / (num_draws - lags)
+    between = xp.var(means, ddof=1) if num_chains > 1 else xp.zeros((), draws.dtype)
+    variance = covariance[0] + between
+    loss = (covariance[0] - covariance) / xp.where(variance > 0, variance, 1.0)
+    return xp.where(variance > 0, 1.0 - loss, xp.nan)
+
+
+def effective_sample_size(draws: Any, xp: ModuleType = jnp) -> Any:
+    r"""Effective sample size of a scalar [chain, draw], summed over chains.
 
     $\frac{b n}{-1 + 2\sum_k (1 - k/n)\rho_k}$ with autocorrelations $\rho_k$ relative to the
     variance within and between chains, up to the first that is negative. Zero where a chain never
     moved.
     """
     num_chains, num_draws = draws.shape
-    means = jnp.mean(draws, axis=1)
-    centred = draws - means[:, None]
-    spectrum = jnp.fft.rfft(centred, 2 * num_draws, axis=1)
-    lags = jnp.arange(num_draws, dtype=draws.dtype)
-    products = jnp.fft.irfft(jnp.abs(spectrum) ** 2, 2 * num_draws, axis=1)[:, :num_draws]
-    covariance = jnp.mean(products.astype(draws.dtype), axis=0) / (num_draws - lags)
-    between = jnp.var(means, ddof=1) if num_chains > 1 else jnp.zeros((), draws.dtype)
-    variance = covariance[0] + between
-    correlation = 1.0 - (covariance[0] - covariance) / jnp.where(variance > 0, variance, 1.0)
-    kept = jnp.cumsum(correlation < 0) == 0
-    total = jnp.sum(jnp.where(kept, (1.0 - lags / num_draws) * correlation, 0.0))
+    correlation = autocorrelation(draws, xp)
+    lags = xp.arange(num_draws, dtype=draws.dtype)
+    kept = xp.cumsum(correlation < 0) == 0
+    total = xp.sum(xp.where(kept, (1.0 - lags / num_draws) * correlation, 0.0))
     ess = num_chains * num_draws / (-1.0 + 2.0 * total)
-    moved = jnp.all(jnp.max(draws, axis=1) > jnp.min(draws, axis=1))
-    return jnp.where(moved & (variance > 0), ess, 0.0)
+    moved = xp.all(xp.max(draws, axis=1) > xp.min(draws, axis=1))
+    return xp.where(moved & ~xp.isnan(ess), ess, 0.0)
 
 
 @jax.jit
@@ -43,15 +59,27 @@ def ess_of_squares(draws: jax.Array) -> jax.Array:
     return jax.lax.map(effective_sample_size, jnp.moveaxis(squares, -1, 0))
 
 
-@jax.jit
-def split_rhat(draws: jax.Array) -> jax.Array:
+def split_rhat(draws: Any, at: int | None = None, xp: ModuleType = jnp) -> Any:
     """Split R-hat of every coordinate of draws [chain, draw, dim]; one means no disagreement
-    between half-chains.
+    between the parts of chains before and after draw number `at`, by default the middle.
     """
-    num_chains, num_draws, dim = draws.shape
-    half = num_draws // 2
-    halves = draws[:, : 2 * half].reshape(2 * num_chains, half, dim)
-    within = jnp.mean(jnp.var(halves, axis=1, ddof=1), axis=0)
-    between = jnp.var(jnp.mean(halves, axis=1), axis=0, ddof=1)
-    pooled = within * (half - 1) / half + between
-    return jnp.sqrt(pooled / jnp.where(within > 0, within, 1.0))
+    if at is None:
+        at = draws.shape[1] // 2
+        draws = draws[:, : 2 * at]
+    parts = [
+        rhat.Part(part.shape[1], *_moments(part, xp)) for part in (draws[:, :at], draws[:, at:])
+    ]
+    return rhat.split(*parts, xp)
+
+
+def nested_rhat(draws: Any, superchains: int, xp: ModuleType = jnp) -> Any:
+    """Nested R-hat of every coordinate of draws [chain, draw, dim], whose chains follow each other
+    by superchain; one means no disagreement between superchains.
+    """
+    return rhat.nested(rhat.Part(draws.shape[1], *_moments(draws, xp)), superchains, xp)
+
+
+def _moments(draws: Any, xp: ModuleType) -> tuple[Any, Any]:
+    """Mean and sum of squared deviations of every chain."""
+    mean = xp.mean(draws, axis=1)
+    return mean, xp.sum((draws - mean[:, None]) ** 2, axis=1)

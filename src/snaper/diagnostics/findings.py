@@ -5,7 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import certificate
+
 FEW_CHAINS = 16
+APART = 1.2  # the R-hat above which chains that had time enough disagree
+TIME_ENOUGH = 100  # draws
+SHORT_WARMUP = 50
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,19 @@ class Finding:
 
     def __str__(self) -> str:
         return self.sentence
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """How the chains of a run compare."""
+
+    draws: int  # that diagnostics are of
+    rhat: float  # of the worst coordinate
+    nested: bool  # whether it is the nested R-hat
+    worst: str
+    ess: float  # the least over coordinates, by the variance between chains
+    constant: tuple[str, ...]  # coordinates that never changed in some chain
+    constant_chains: np.ndarray  # those chains, marked
 
 
 @dataclass(frozen=True)
@@ -44,6 +62,9 @@ class Facts:
     capped: int
     lp: np.ndarray  # per chain, mean over sampling
     resolution: float  # of the log density, in its own units
+    mixing: Mixing | None = None
+    limit: str | None = None  # what sampling ran into before it converged
+    tightness: float = float("nan")  # of the bound on the criterion's effective sample size
 
 
 def find(facts: Facts) -> list[Finding]:
@@ -93,6 +114,13 @@ def _warmup(facts: Facts) -> Iterator[Finding]:
                 "pass tuning= of an earlier run.",
             )
         return
+    if facts.warmup_done < SHORT_WARMUP:
+        yield Finding(
+            "short-warmup",
+            f"A warm-up of {facts.warmup_done} transitions is too short to learn anything: use"
+            " warmup=500 or more.",
+        )
+        return
     for name, trace in (
         ("step size", facts.warmup_step_size),
         ("trajectory length", facts.warmup_length),
@@ -138,6 +166,8 @@ def _sampling(facts: Facts) -> Iterator[Finding]:
             "below the others in log density: use a longer warmup=, or starts nearer to the bulk.",
         )
     yield from _acceptance(facts, stuck)
+    if facts.mixing is not None:
+        yield from _mixing(facts, facts.mixing, stuck)
     if facts.resolution > 0.1:
         yield Finding(
             "precision",
@@ -160,10 +190,42 @@ def _acceptance(facts: Facts, stuck: np.ndarray) -> Iterator[Finding]:
         )
 
 
+def _mixing(facts: Facts, mixing: Mixing, stuck: np.ndarray) -> Iterator[Finding]:
+    constant = mixing.constant_chains & ~stuck
+    if constant.any():
+        yield Finding(
+            "constant",
+            f"{', '.join(mixing.constant)} never changed in {int(constant.sum())} of "
+            f"{facts.num_chains} chains ({_names(constant)}), which leaves no effective draws: "
+            "check how the log density depends on it, and its scale.",
+        )
+    kind = "Nested R-hat" if mixing.nested else "R-hat"
+    if facts.limit is not None:
+        yield Finding(
+            "limit",
+            f"Sampling ran into {facts.limit}: {kind[0].lower() if mixing.nested else kind[0]}"
+            f"{kind[1:]} of {mixing.worst} is {mixing.rhat:.3g} and the least effective sample size "
+            f"{mixing.ess:.0f} after {mixing.draws} draws; look for separate modes, use a longer "
+            "warmup=, or raise the limit.",
+        )
+    elif mixing.draws >= TIME_ENOUGH and mixing.rhat > APART:
+        yield Finding(
+            "not-mixed",
+            f"{kind} of {mixing.worst} is {mixing.rhat:.3g} after {mixing.draws} draws: chains "
+            "disagree about where they are, so look for separate modes, or draw more.",
+        )
+    if mixing.draws >= certificate.MIN_DRAWS and facts.tightness < certificate.TIGHT:
+        yield Finding(
+            "loose-bound",
+            "The scalar that trajectories were tuned for has an effective sample size of "
+            f"{facts.tightness:.0%} of its bound where {certificate.TIGHT:.0%} is usual, so the "
+            "trajectory length may be far from the best: reparameterise the model, or compare "
+            "criterion='chees_rate'.",
+        )
+
+
 def _late_change(trace: np.ndarray) -> float:
     """Factor between the last quarter of a trace and the quarter before."""
-    if trace.size < 8:
-        return np.inf
     quarter = trace.size // 4
     logs = np.log(trace.astype(float))
     return float(np.exp(abs(logs[-quarter:].mean() - logs[-2 * quarter : -quarter].mean())))

@@ -51,7 +51,7 @@ def summarise(
     names, tables = [], []
     num_chains, num_draws = next(iter(draws.values())).shape[:2]
     for name, values in draws.items():
-        flat = values.reshape(num_chains, num_draws, -1)
+        flat = values.reshape(num_chains, num_draws, int(np.prod(values.shape[2:], dtype=int)))
         names.extend(_coordinates(name, values.shape[2:]))
         tables.append(_rows(flat))
     heading = (

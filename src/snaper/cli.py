@@ -1,0 +1,65 @@
+"""The command `snaper`: list the built-in targets, and sample one."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from . import __version__
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = _parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+    except (ValueError, TypeError, RuntimeError) as error:
+        print(f"snaper: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="snaper", description="Bayesian inference with many self-tuning HMC chains."
+    )
+    parser.add_argument("--version", action="version", version=f"snaper {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    listing = commands.add_parser("targets", help="list the built-in targets")
+    listing.set_defaults(run=_list_targets)
+
+    sampling = commands.add_parser(
+        "sample",
+        help="sample a built-in target and print a summary",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    sampling.add_argument("name", metavar="NAME", help="as in the list of targets")
+    for option, default, meaning in (
+        ("chains", 64, "chains that move together"),
+        ("warmup", 1000, "transitions to learn from"),
+        ("draws", 1000, "transitions to keep, per chain"),
+        ("seed", 0, "of the random numbers"),
+    ):
+        sampling.add_argument(f"--{option}", type=int, default=default, metavar="N", help=meaning)
+    sampling.add_argument("--criterion", default="snaper", help="what trajectories are tuned for")
+    sampling.add_argument("--preset", default="default", help="default or paper")
+    sampling.set_defaults(run=_sample)
+    return parser
+
+
+def _list_targets(_: argparse.Namespace) -> None:
+    from .targets import describe
+
+    rows = [("name", "dim", "summary", "source")]
+    rows += [(each.name, str(each.dim), each.summary, each.source) for each in describe()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, dim, summary, source in rows:
+        print(f"{name:<{widths[0]}}  {dim:>{widths[1]}}  {summary:<{widths[2]}}  {source}")
+
+
+def _sample(arguments: argparse.Namespace) -> None:
+    from .run import sample
+    from .targets import get
+
+    names = ("chains", "warmup", "draws", "seed", "criterion", "preset")
+    run = sample(get(arguments.name), **{name: getattr(arguments, name) for name in names})
+    print(run.summary())

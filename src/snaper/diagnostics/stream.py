@@ -1,0 +1,252 @@
+"""Moments of chains as they grow, on the device, in memory that does not.
+
+Moments are kept for `BLOCKS` stretches of equal length. When all are full, neighbours are merged
+and the length doubles, so that at any time some edge between blocks is near the middle of the run,
+where split R-hat needs it. Positions are taken relative to a centre, which keeps float32 exact
+where the mean is far larger than the spread.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._types import PerChain, Positions, Scalar, Vector
+from . import rhat
+from .rhat import Part
+
+BLOCKS = 8
+_WINDOW = 16  # draws reduced at once
+
+ScalarOf = Callable[[jax.Array, Vector], jax.Array]
+"""The criterion's scalar of positions [..., dim] relative to the centre, along a direction."""
+
+
+class Lagged(NamedTuple):
+    """Moments of a quantity, per chain, and of its changes from draw to draw."""
+
+    mean: jax.Array
+    m2: jax.Array  # sum of squared deviations
+    jumps: jax.Array  # sum of squared changes
+
+
+class Stream(NamedTuple):
+    """Everything known of the draws so far, relative to the centre."""
+
+    count: Scalar
+    length: Scalar  # of a full block
+    mean: jax.Array  # [block, chain, dim]
+    m2: jax.Array  # [block, chain, dim]
+    last: Positions
+    squares: Lagged  # [chain, dim]
+    scalar: Lagged  # [chain]
+
+
+class Look(NamedTuple):
+    """What a stream says now. Numbers are per coordinate unless told otherwise."""
+
+    count: Scalar  # draws
+    split_at: Scalar  # the draw before which chains were split
+    mean: Vector
+    sd: Vector
+    rhat: Vector
+    nested_rhat: Vector | None
+    ess: Vector  # by the variance between chains
+    ess_squares: Vector
+    lag_one_squares: Vector
+    lag_one_scalar: Scalar  # one number
+    constant: jax.Array  # [chain, dim]: never changed
+
+    def worst(self) -> tuple[float, int]:
+        """The largest R-hat, nested if there are superchains, and its coordinate; NaN, of what
+        never changed, is larger than all.
+        """
+        rhat = np.asarray(self.rhat if self.nested_rhat is None else self.nested_rhat)
+        where = int(np.argmax(np.where(np.isnan(rhat), np.inf, rhat)))
+        return float(rhat[where]), where
+
+
+def init(x: Positions) -> Stream:
+    """No draws yet, of chains like x."""
+    blocks = jnp.zeros((BLOCKS, *x.shape), x.dtype)
+    zeros, zero = jnp.zeros_like(x), jnp.zeros_like(x[:, 0])
+    return Stream(
+        jnp.zeros((), jnp.int32),
+        jnp.ones((), jnp.int32),
+        blocks,
+        blocks,
+        zeros,
+        Lagged(zeros, zeros, zeros),
+        Lagged(zero, zero, zero),
+    )
+
+
+@partial(jax.jit, static_argnames="scalar")
+def update(
+    stream: Stream, x: jax.Array, count: Scalar, centre: Vector, direction: Vector, scalar: ScalarOf
+) -> tuple[Stream, jax.Array]:
+    """Take in the first `count` rows of x [slot, chain, dim]; also the criterion's scalar of each,
+    [slot, chain].
+    """
+    slots = x.shape[0]
+    window = min(_WINDOW, slots)
+
+    def body(carry):
+        stream, done, values = carry
+        room = stream.length - stream.count % stream.length
+        take = jnp.minimum(jnp.minimum(count - done, room), window)
+        start = jnp.minimum(done, slots - window)
+        rows = jax.lax.dynamic_slice_in_dim(x, start, window) - centre
+        f = scalar(rows, direction)
+        stream = _merge_when_full(_add(stream, rows, f, scalar, direction, done - start, take))
+        # Rows past the newest are overwritten when their turn comes.
+        values = jax.lax.dynamic_update_slice_in_dim(values, f, start, 0)
+        return stream, done + take, values
+
+    values = jnp.zeros(x.shape[:2], x.dtype)
+    carry = (stream, jnp.zeros((), jnp.int32), values)
+    stream, _, values = jax.lax.while_loop(lambda carry: carry[1] < count, body, carry)
+    return stream, values
+
+
+def _add(
+    stream: Stream,
+    rows: jax.Array,
+    f: jax.Array,
+    scalar: ScalarOf,
+    direction: Vector,
+    offset: Scalar,
+    take: Scalar,
+) -> Stream:
+    """Rows `offset` to `offset + take`, which fit into the block that is being filled."""
+    place = jnp.arange(rows.shape[0])
+    new = (place >= offset) & (place < offset + take)
+    pairs = new & ((place > offset) | (stream.count > 0))  # with the draw before
+    here = stream.count // stream.length
+    block = Part(stream.count % stream.length, stream.mean[here], stream.m2[here])
+    _, mean, m2 = _join(block, _reduce(rows, new, take))
+
+    def lagged(old: Lagged, values: jax.Array, before: jax.Array) -> Lagged:
+        previous = jnp.where(_column(place == offset, values), before, jnp.roll(values, 1, axis=0))
+        jumps = jnp.where(_column(pairs, values), (values - previous) ** 2, 0.0)
+        joined = _join(Part(stream.count, old.mean, old.m2), _reduce(values, new, take))
+        return Lagged(joined.mean, joined.m2, old.jumps + jnp.sum(jumps, axis=0))
+
+    return Stream(
+        stream.count + take,
+        stream.length,
+        stream.mean.at[here].set(mean),
+        stream.m2.at[here].set(m2),
+        jax.lax.dynamic_index_in_dim(rows, offset + take - 1, 0, keepdims=False),
+        lagged(stream.squares, rows**2, stream.last**2),
+        lagged(stream.scalar, f, scalar(stream.last, direction)),
+    )
+
+
+def _merge_when_full(stream: Stream) -> Stream:
+    """Blocks two by two, if the last one has just been filled."""
+
+    def merged(stream: Stream) -> Stream:
+        even, odd = (Part(stream.length, stream.mean[i::2], stream.m2[i::2]) for i in (0, 1))
+        _, mean, m2 = _join(even, odd)
+        rest = jnp.zeros_like(mean)
+        return stream._replace(
+            length=2 * stream.length,
+            mean=jnp.concatenate([mean, rest]),
+            m2=jnp.concatenate([m2, rest]),
+        )
+
+    full = stream.count == BLOCKS * stream.length
+    return jax.lax.cond(full, merged, lambda stream: stream, stream)
+
+
+def _reduce(values: jax.Array, which: jax.Array, count: Scalar) -> Part:
+    """Moments of the rows marked."""
+    which = _column(which, values)
+    mean = jnp.sum(jnp.where(which, values, 0.0), axis=0) / count.astype(values.dtype)
+    return Part(count, mean, jnp.sum(jnp.where(which, (values - mean) ** 2, 0.0), axis=0))
+
+
+def _join(a: Part, b: Part) -> Part:
+    """Moments of two stretches together (Chan, Golub & LeVeque)."""
+    share = b.num_draws.astype(a.mean.dtype) / (a.num_draws + b.num_draws).astype(a.mean.dtype)
+    gap = b.mean - a.mean
+    m2 = a.m2 + b.m2 + gap**2 * share * a.num_draws.astype(a.mean.dtype)
+    return Part(a.num_draws + b.num_draws, a.mean + share * gap, m2)
+
+
+def _column(marks: jax.Array, like: jax.Array) -> jax.Array:
+    return marks.reshape(marks.shape + (1,) * (like.ndim - 1))
+
+
+@partial(jax.jit, static_argnames="superchains")
+def look(stream: Stream, centre: Vector, superchains: int | None) -> Look:
+    """Moments and diagnostics of the draws so far."""
+    dtype = stream.mean.dtype
+    starts = jnp.arange(BLOCKS) * stream.length
+    lengths = jnp.clip(stream.count - starts, 0, stream.length)
+    edge = (stream.count + stream.length) // (
+        2 * stream.length
+    )  # the block edge nearest the middle
+
+    def together(which: jax.Array) -> Part:
+        """The blocks marked, as one stretch."""
+        weight = jnp.where(which, lengths, 0)
+        count = jnp.sum(weight).astype(dtype)
+        weights = _column(weight.astype(dtype), stream.mean)
+        mean = jnp.sum(weights * stream.mean, axis=0) / jnp.maximum(count, 1.0)
+        within = jnp.sum(jnp.where(_column(which, stream.m2), stream.m2, 0.0), axis=0)
+        return Part(count, mean, within + jnp.sum(weights * (stream.mean - mean) ** 2, axis=0))
+
+    early = jnp.arange(BLOCKS) < edge
+    chains = together(jnp.ones_like(early))
+    count = chains.num_draws
+    return Look(
+        stream.count,
+        edge * stream.length,
+        centre + jnp.mean(chains.mean, axis=0),
+        jnp.sqrt(_variance(chains)),
+        rhat.split(together(early), together(~early)),
+        None if superchains is None else rhat.nested(chains, superchains),
+        _ess_between(chains),
+        _ess_between(Part(count, stream.squares.mean, stream.squares.m2)),
+        _lag_one(stream.squares, count),
+        _lag_one(stream.scalar, count),
+        chains.m2 <= 0,
+    )
+
+
+def _variance(chains: Part) -> jax.Array:
+    """Of all draws of all chains."""
+    between = jnp.var(chains.mean, axis=0)
+    return jnp.mean(chains.m2, axis=0) / jnp.maximum(chains.num_draws, 1.0) + between
+
+
+def _ess_between(chains: Part) -> jax.Array:
+    """Effective sample size from how much the means of independent chains differ; zero where a
+    chain never moved, NaN for one chain, which has nothing to differ from.
+    """
+    num_chains = chains.mean.shape[0]
+    if num_chains == 1:
+        return jnp.full(chains.mean.shape[1:], jnp.nan, chains.mean.dtype)
+    spread = jnp.var(chains.mean, axis=0, ddof=1)
+    moved = jnp.all(chains.m2 > 0, axis=0) & (spread > 0)
+    return jnp.where(moved, num_chains * _variance(chains) / jnp.where(moved, spread, 1.0), 0.0)
+
+
+def _lag_one(lagged: Lagged, count: Scalar) -> jax.Array:
+    """Autocorrelation at lag one: a stationary quantity of variance s^2 jumps by 2 s^2 (1 - rho)
+    in mean square.
+    """
+    variance = _variance(Part(count, lagged.mean, lagged.m2))
+    jump = jnp.mean(lagged.jumps, axis=0) / jnp.maximum(count - 1.0, 1.0)
+    ratio = jump / (2.0 * jnp.where(variance > 0, variance, 1.0))
+    return jnp.where((variance > 0) & (count > 1), 1.0 - ratio, jnp.nan)
+
+
+def nobody(y: jax.Array, direction: Vector) -> PerChain:
+    """The scalar of a criterion that has none."""
+    return jnp.zeros(y.shape[:-1], y.dtype)

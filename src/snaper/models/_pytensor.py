@@ -1,0 +1,78 @@
+"""PyTensor graphs as JAX functions, with JAX's settings left alone."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+
+@contextmanager
+def _switches_kept() -> Iterator[None]:
+    """Importing PyTensor's JAX backend sets JAX's x64 switch for the whole process."""
+    x64 = jax.config.values["jax_enable_x64"]
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_x64", x64)
+
+
+with _switches_kept():
+    from pymc.distributions import multivariate
+    from pytensor.compile.mode import JAX
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.fg import FunctionGraph
+    from pytensor.graph.replace import clone_replace
+    from pytensor.graph.traversal import graph_inputs
+    from pytensor.link.jax.dispatch.basic import jax_funcify
+
+
+def _positive_definite(op, **_) -> Callable[[jax.Array], jax.Array]:
+    return lambda matrix: jnp.all(jnp.isfinite(jnp.linalg.cholesky(matrix)))
+
+
+# PyMC 5 has an operation of its own, which PyTensor does not know.
+_matrix_check = getattr(multivariate, "PosDefMatrix", None)
+if _matrix_check is not None and _matrix_check not in jax_funcify.registry:
+    register: Any = jax_funcify.register
+    register(_matrix_check)(_positive_definite)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without the warnings that graphs written for float64 give rise to where x64 is off, nor those
+    about assertions, which become conditions of a finite log density.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Explicitly requested dtype", UserWarning)
+        warnings.filterwarnings("ignore", "Skipping ", UserWarning)
+        yield
+
+
+def shared_inputs(outputs: Sequence[Any]) -> list[Any]:
+    """Shared variables that a graph depends on."""
+    found = {var: None for var in graph_inputs(outputs) if isinstance(var, SharedVariable)}
+    return list(found)
+
+
+def jaxify(
+    inputs: Sequence[Any], outputs: Sequence[Any], replace: dict[Any, Any], check_bounds: bool
+) -> Callable[..., Sequence[jax.Array]]:
+    """A JAX function from inputs to outputs, after replacements in the graph of the outputs.
+
+    Args:
+        check_bounds: make the log density minus infinity where a distribution's own parameters are
+            out of bounds, as `pm.sample` does; otherwise do not check them.
+    """
+    check = (
+        "local_check_parameter_to_ninf_switch" if check_bounds else "local_remove_check_parameter"
+    )
+    replaced = clone_replace(list(outputs), replace=replace, rebuild_strict=False)
+    graph = FunctionGraph(inputs=list(inputs), outputs=replaced, clone=True)
+    # A trace may be under way; the constants of the graph are no part of it.
+    with quietly(), jax.ensure_compile_time_eval():
+        rewriter: Any = JAX.including(check).optimizer
+        rewriter.rewrite(graph)
+        return jax_funcify(graph)
