@@ -38,10 +38,6 @@ GROUND_TRUTH = {  # target: (module of inference_gym.targets.ground_truth, names
         "german_credit_numeric_sparse_logistic_regression",
         ["unscaled_weights", "local_scales", "global_scale"],
     ),
-    "brownian-bridge": (
-        "brownian_motion_unknown_scales_missing_middle_observations",
-        ["innovation_noise_scale", "observation_noise_scale", "locs"],
-    ),
     "item-response": (
         "synthetic_item_response_theory",
         ["mean_student_ability", "centered_student_ability", "question_difficulty"],

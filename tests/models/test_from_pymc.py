@@ -157,6 +157,21 @@ def test_data_are_arguments_and_a_changed_model_is_noticed():
     np.testing.assert_allclose(tilted.logp(x) - after.logp(x), tilted.constrain(x)["noise"] ** 2)
 
 
+def test_data_of_another_shape_are_noticed():
+    with pm.Model() as model:
+        design = pm.Data("design", np.ones((5, 3)))
+        pm.Normal("y", design @ pm.Normal("slope", shape=design.shape[1]), 1, observed=np.ones(5))
+    assert from_pymc(model).dim == 3
+    with model:
+        pm.set_data({"design": np.ones((5, 4))})
+    target = from_pymc(model)
+    assert target.dim == 4 and target.data["design"].shape == (5, 4)
+    np.testing.assert_allclose(
+        target.logp(jnp.ones(4)),
+        model.compile_logp(mode="FAST_COMPILE")({"slope": np.ones(4)}),
+    )
+
+
 def test_data_that_decide_shapes_are_constants():
     with pm.Model() as model:
         size = pytensor.shared(np.int64(3), name="size")

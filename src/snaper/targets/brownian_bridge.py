@@ -8,11 +8,14 @@ r"""A random walk observed with noise, except for its middle third.
 Both scales are the softplus of their unconstrained values.
 """
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 
 from ..target import Target
-from ._benchmark import Benchmark, shipped_moments
+from ._benchmark import Benchmark, Moments
+from ._brownian_quadrature import moments
 from ._data import load
 
 THIRD = 10
@@ -76,5 +79,11 @@ def benchmark() -> Benchmark:
         "early": jnp.asarray(values[:THIRD], dtype=float),
         "late": jnp.asarray(values[-THIRD:], dtype=float),
     }
-    target = Target(log_density, like, data, constraints)
-    return Benchmark(target, sample_prior, shipped_moments("brownian-bridge"))
+    target = Target(log_density, like, data, constraints, sample_prior=sample_prior)
+    return Benchmark(target, sample_prior, _exact_moments())
+
+
+@cache
+def _exact_moments() -> Moments:
+    shipped = load("brownian_bridge")
+    return moments(shipped["observed"], shipped["values"])

@@ -55,5 +55,5 @@ def benchmark() -> Benchmark:
         "effects": jnp.asarray(EFFECTS, dtype=float),
         "errors": jnp.asarray(ERRORS, dtype=float),
     }
-    target = Target(log_density, like, data)
+    target = Target(log_density, like, data, sample_prior=sample_prior)
     return Benchmark(target, sample_prior, shipped_moments("eight-schools"))

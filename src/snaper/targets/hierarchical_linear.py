@@ -108,5 +108,7 @@ def benchmark() -> Benchmark:
     }
     between = interval(0.0, 100.0)
     constraints = {"county_effect_scale": between, "log_radon_scale": between}
-    target = Target(log_density, like, sufficient_statistics(), constraints)
+    target = Target(
+        log_density, like, sufficient_statistics(), constraints, sample_prior=sample_prior
+    )
     return Benchmark(target, sample_prior, shipped_moments("hierarchical-linear"))

@@ -46,5 +46,10 @@ def benchmark() -> Benchmark:
         "centered_student_ability": jnp.zeros(NUM_STUDENTS),
         "question_difficulty": jnp.zeros(NUM_QUESTIONS),
     }
-    target = Target(log_density, like, answer_totals(load("item_response")["responses"]))
+    target = Target(
+        log_density,
+        like,
+        answer_totals(load("item_response")["responses"]),
+        sample_prior=sample_prior,
+    )
     return Benchmark(target, sample_prior, shipped_moments("item-response"))

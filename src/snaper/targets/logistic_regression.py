@@ -31,5 +31,5 @@ def sample_prior(key):
 
 def benchmark() -> Benchmark:
     like = {"weights": jnp.zeros(NUM_WEIGHTS)}
-    target = Target(log_density, like, signed_features())
+    target = Target(log_density, like, signed_features(), sample_prior=sample_prior)
     return Benchmark(target, sample_prior, shipped_moments("logistic-regression"))

@@ -54,5 +54,5 @@ def benchmark() -> Benchmark:
         "global_scale": jnp.ones(()),
     }
     constraints = {"local_scales": softplus_positive, "global_scale": softplus_positive}
-    target = Target(log_density, like, signed_features(), constraints)
+    target = Target(log_density, like, signed_features(), constraints, sample_prior=sample_prior)
     return Benchmark(target, sample_prior, shipped_moments("sparse-logistic-regression"))

@@ -86,6 +86,6 @@ def benchmark() -> Benchmark:
         "white_noise_shock_scale": softplus_positive,
     }
     data = jnp.asarray(centred_returns() ** 2, dtype=float)
-    target = Target(log_density, like, data, constraints)
+    target = Target(log_density, like, data, constraints, sample_prior=sample_prior)
     moments = shipped_moments("stochastic-volatility")
     return Benchmark(target, sample_prior, moments, log_volatility)
