@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from numbers import Real
 
 import jax.numpy as jnp
+import numpy as np
 
 from . import criteria
 from ._types import Key, Scalar
@@ -55,10 +57,11 @@ class Config:
         return jnp.where(warming, early, self.max_leapfrog)
 
     def __post_init__(self):
-        if not isinstance(self.max_leapfrog, int) or self.max_leapfrog < 1:
+        if not isinstance(self.max_leapfrog, int | np.integer) or self.max_leapfrog < 1:
             raise ValueError(
                 f"max_leapfrog must be a whole number of at least 1, not {self.max_leapfrog!r}."
             )
+        object.__setattr__(self, "max_leapfrog", int(self.max_leapfrog))
 
 
 def default(criterion: Criterion = criteria.snaper, metric: MetricLearner = _DIAGONAL) -> Config:
@@ -104,12 +107,12 @@ def preset(
     max_leapfrog: int = 1000,
 ) -> Config:
     """A preset by name, for a criterion and a metric."""
-    if name not in PRESETS:
+    if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(f"preset {name!r} is unknown: choose one of {', '.join(PRESETS)}.")
-    if metric not in METRICS[name]:
+    if not isinstance(metric, str) or metric not in METRICS[name]:
         known = ", ".join(METRICS[name])
         raise ValueError(f"metric {metric!r} is unknown: choose one of {known}.")
-    if not isinstance(target_accept, int | float) or not 0.0 < target_accept < 1.0:
+    if not isinstance(target_accept, Real) or not 0.0 < float(target_accept) < 1.0:
         raise ValueError(f"target_accept must lie between 0 and 1, not {target_accept!r}.")
     chosen = PRESETS[name](criteria.get(criterion), METRICS[name][metric])
     step_size = replace(chosen.adapt.step_size, target=float(target_accept))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from . import ensemble
 from ._types import PerChain, Positions, Scalar, Vector
@@ -67,7 +68,7 @@ class Along:
     direction: tuple[float, ...]
 
     def __init__(self, direction):
-        values = tuple(float(value) for value in direction)
+        values = tuple(float(value) for value in np.ravel(direction))
         length = sum(value**2 for value in values) ** 0.5
         if not 0.0 < length < float("inf"):
             raise ValueError("direction must be a finite vector other than zero.")
@@ -95,7 +96,7 @@ def get(criterion: str | Criterion) -> Criterion:
     """A criterion by name; a function is returned as it is."""
     if callable(criterion):
         return criterion
-    if criterion not in NAMED:
+    if not isinstance(criterion, str) or criterion not in NAMED:
         raise ValueError(
             f"criterion {criterion!r} is unknown: choose one of {', '.join(NAMED)}, or give a "
             "function."
@@ -120,7 +121,13 @@ def value_and_slope(
     velocity = jnp.where(counted, transition.velocity, 0.0)
 
     def value(dt):
-        return criterion(start, proposal + dt * velocity, t + dt, **wanted)
+        found = jnp.asarray(criterion(start, proposal + dt * velocity, t + dt, **wanted))
+        if found.shape != () or not jnp.issubdtype(found.dtype, jnp.floating):
+            raise ValueError(
+                "criterion must return one real number for the whole ensemble, but returned"
+                f" {found.dtype} of shape {found.shape}."
+            )
+        return found
 
     return jax.value_and_grad(value)(jnp.zeros_like(t))
 

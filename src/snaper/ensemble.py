@@ -26,9 +26,9 @@ def harmonic_mean(probability: PerChain, weight: PerChain) -> Scalar:
     return 1.0 / mean(1.0 / jnp.maximum(probability, 1e-5), weight)
 
 
-def median(values: PerChain) -> Scalar:
-    """Median over chains."""
-    return jnp.median(values)
+def median(values: PerChain, counted: PerChain) -> Scalar:
+    """Median over the chains that are counted."""
+    return jnp.nanmedian(jnp.where(counted, values, jnp.nan))
 
 
 def variance(x: Positions, centre: Vector, weight: PerChain) -> Vector:
@@ -36,14 +36,10 @@ def variance(x: Positions, centre: Vector, weight: PerChain) -> Vector:
     return mean((x - centre) ** 2, weight)
 
 
-def spread(x: Positions) -> Vector:
-    """Standard deviation of the chains about their mean, all counted alike."""
-    return jnp.std(x, axis=0)
-
-
-def mean_square(x: Positions) -> Vector:
-    """Mean square over chains, all counted alike."""
-    return jnp.mean(x**2, axis=0)
+def spread(x: Positions, weight: PerChain) -> Vector:
+    """Variance of the chains about their mean, exactly zero where they coincide."""
+    z = x - x[jnp.argmax(weight)]
+    return variance(z, mean(z, weight), weight)
 
 
 def scatter(x: Positions, centre: Vector, weight: PerChain, direction: Vector) -> Vector:

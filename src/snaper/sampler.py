@@ -13,6 +13,8 @@ from .config import Config
 from .hmc import Chains
 from .target import Target
 
+EXPERIENCE = 1000  # transitions that given hyperparameters count as, so that they are not unlearnt
+
 
 class State(NamedTuple):
     """All that the next transition depends on."""
@@ -53,12 +55,13 @@ def init(
     Without x, 64 chains at dispersed points that are not screened.
     """
     chains = evaluate(target, target.disperse(key, 64) if x is None else x)
+    experience = 0 if given is None else EXPERIENCE
     num_warmup = jnp.asarray(num_warmup, jnp.int32)
     share = (config.one_step_share * num_warmup.astype(jnp.float32)).astype(jnp.int32)
-    held = jnp.minimum(config.one_step, share)
-    num_one_step = held if given is None else jnp.zeros_like(held)
+    held = jnp.minimum(config.one_step, share) if given is None else jnp.zeros_like(num_warmup)
     adapt = _init_adapt(config, jax.random.fold_in(key, 2**32 - 1), chains, given)
-    return State(key, jnp.zeros_like(num_warmup), num_one_step, num_warmup, chains, adapt)
+    step = jnp.full_like(num_warmup, experience)
+    return State(key, step, held, num_warmup + experience, chains, adapt)
 
 
 @jax.jit

@@ -369,10 +369,10 @@ def _floating(name: str, leaf: Any) -> Any:
         dtype = jax.dtypes.canonicalize_dtype(jnp.result_type(leaf))
     except (TypeError, ValueError):
         dtype = type(leaf).__name__
-    if isinstance(dtype, str) or not jnp.issubdtype(dtype, jnp.floating):
+    if str(dtype) not in ("float32", "float64"):
         raise TypeError(
-            f"Parameter {name} in like has dtype {dtype}, and gradients need real numbers: write "
-            "it as a float, for example 0.0."
+            f"Parameter {name} in like has dtype {dtype}, where float32 or float64 is needed: "
+            "write it as a float, for example 0.0."
         )
     return dtype
 

@@ -18,7 +18,7 @@ def gaussian(x, scale):
 
 
 def walled(x, scale):
-    """The Gaussian, with nothing beyond x[0] = 1.9 where a quarter of some starts are."""
+    """The Gaussian, with nothing beyond x[0] = 6."""
     return jnp.where(x[0] > 6.0, -jnp.inf, gaussian(x, scale))
 
 
@@ -141,6 +141,7 @@ def test_longer_trajectories_are_asked_for_from_below_and_shorter_from_above():
             snaper.metric.Diagonal(jnp.ones(2)),
             jnp.zeros(2),
             jnp.asarray([1.0, 0.0]),
+            jnp.asarray(1.0),
         )
         state = sampler.init(jax.random.key(1), target, chosen, x, 1000, given)
         for _ in range(50):

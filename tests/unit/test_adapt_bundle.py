@@ -95,6 +95,7 @@ def test_given_values_come_back():
         Diagonal(jnp.array([1.0, 0.25])),
         jnp.array([5.0, 6.0]),
         jnp.array([0.6, 0.8]),
+        jnp.asarray(2.0),
     )
     state = Adaptation().init(KEY, chains(X), given)
     for warming in (True, False):

@@ -36,7 +36,7 @@ def test_reductions_are_numpys():
         ensemble.scatter(X, CENTRE, WEIGHT, DIRECTION), covariance @ np.asarray(DIRECTION)
     )
     np.testing.assert_allclose(ensemble.project(X, DIRECTION), x @ np.asarray(DIRECTION))
-    np.testing.assert_allclose(ensemble.median(X[:, 0]), np.median(x[:, 0]))
+    np.testing.assert_allclose(ensemble.median(X[:, 0], X[:, 0] < 1e9), np.median(x[:, 0]))
     assert ensemble.count(WEIGHT) == 4.75
 
 

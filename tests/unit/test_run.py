@@ -103,7 +103,14 @@ def test_tuning_is_plain_numbers(run):
         assert isinstance(tuning[name], np.ndarray) and tuning[name].shape == (DIM,)
     assert tuning.metric.max() == pytest.approx(1.0)
     assert np.linalg.norm(tuning.direction) == pytest.approx(1.0)
-    assert {**tuning}.keys() == {"step_size", "trajectory_length", "metric", "mean", "direction"}
+    assert {**tuning}.keys() == {
+        "step_size",
+        "trajectory_length",
+        "metric",
+        "mean",
+        "direction",
+        "width",
+    }
     np.testing.assert_allclose(tuning.mean, run.unconstrained.mean(axis=(0, 1)), atol=0.3)
 
 

@@ -22,12 +22,14 @@ def test_rows_are_coordinates_with_their_places():
 def test_few_draws_have_no_effective_sample_size():
     table = summary({"a": RNG.normal(size=(4, 5))})
     assert np.isnan(table["ess"]).all() and np.isnan(table["rhat"]).all()
-    assert str(table).splitlines()[-1].split()[-2:] == ["-", "-"]
+    row, note = str(table).splitlines()[-2:]
+    assert row.split()[-2:] == ["-", "-"]
+    assert note == "* 5 draws are too few to tell an effective sample size: draw more."
 
 
 def test_long_tables_are_cut():
     lines = str(summary({"a": RNG.normal(size=(2, 3, 75))})).splitlines()
-    assert len(lines) == 63 and lines[-1] == "... and 15 more"
+    assert len(lines) == 64 and lines[-2] == "... and 15 more"
 
 
 def test_findings_come_last():

@@ -48,6 +48,7 @@ class Hyperparams(NamedTuple):
     metric: Metric
     mean: Vector
     direction: Vector
+    width: Scalar  # standard deviation of the widest coordinate
 
 
 class AdaptState(NamedTuple):
@@ -83,12 +84,12 @@ class Adaptation:
         dtype = chains.x.dtype
         moments = None
         if given is not None:
-            variance = given.metric.scale**2
+            variance = (given.width * given.metric.scale) ** 2
             moments = MomentsState(given.mean, variance, 1.0 / variance)
         return AdaptState(
             self.step_size.init(dtype, None if given is None else given.step_size),
             self.trajectory.init(dtype, None if given is None else given.trajectory_length),
-            self.moments.init(chains.x, chains.grad, moments),
+            self.moments.init(chains.x, chains.grad, moments, self.quarantine.weight(chains)),
             self.principal.init(key, chains.x[0], None if given is None else given.direction),
             self.quarantine.init(chains),
         )
@@ -101,6 +102,7 @@ class Adaptation:
             self.metric.value(state.moments),
             state.moments.mean,
             state.direction,
+            jnp.sqrt(jnp.max(state.moments.variance)),
         )
 
     def statistics(self, state: AdaptState, transition: Transition, chains: Chains, step: Scalar):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from .. import metric
 from .moments import MomentsState
@@ -15,6 +16,10 @@ class Held:
 
     held: float
     target: None = None  # no acceptance is aimed at
+
+    def __post_init__(self):
+        if not 0.0 < self.held < float("inf"):
+            raise ValueError(f"A held step size or length must be positive, not {self.held}.")
 
     def init(self, dtype, given=None) -> Any:
         return jnp.asarray(self.held, dtype)
@@ -32,6 +37,9 @@ class HeldMetric:
 
     scale: tuple[float, ...]
 
+    def __post_init__(self):
+        object.__setattr__(self, "scale", _floats(self.scale))
+
     def value(self, moments: MomentsState) -> metric.Diagonal:
         return metric.Diagonal(jnp.asarray(self.scale, moments.mean.dtype))
 
@@ -43,7 +51,11 @@ class HeldMoments:
     mean: tuple[float, ...]
     variance: tuple[float, ...]
 
-    def init(self, x, grad, given=None) -> MomentsState:
+    def __post_init__(self):
+        object.__setattr__(self, "mean", _floats(self.mean))
+        object.__setattr__(self, "variance", _floats(self.variance))
+
+    def init(self, x, grad, given=None, weight=None) -> MomentsState:
         variance = jnp.asarray(self.variance, x.dtype)
         return MomentsState(jnp.asarray(self.mean, x.dtype), variance, 1.0 / variance)
 
@@ -60,8 +72,17 @@ class HeldDirection:
 
     direction: tuple[float, ...]
 
+    def __post_init__(self):
+        values = np.asarray(_floats(self.direction))
+        object.__setattr__(self, "direction", _floats(values / np.linalg.norm(values)))
+
     def init(self, key, like, given=None):
         return jnp.asarray(self.direction, like.dtype)
 
     def update(self, direction, *_):
         return direction
+
+
+def _floats(values) -> tuple[float, ...]:
+    """Plain numbers, so that what holds them can be hashed."""
+    return tuple(float(value) for value in np.ravel(values))

@@ -34,12 +34,17 @@ class Moments:
     pseudo: float = 0.1
 
     def init(
-        self, x: Positions, grad: Positions, given: MomentsState | None = None
+        self,
+        x: Positions,
+        grad: Positions,
+        given: MomentsState | None = None,
+        weight: PerChain | None = None,
     ) -> MomentsState:
         if given is not None:
             return given
-        width = jnp.full_like(x[0], jnp.median(_guess(x, grad)))
-        return MomentsState(ensemble.mean(x, jnp.ones_like(x[:, 0])), width, 1.0 / width)
+        weight = jnp.ones_like(x[:, 0]) if weight is None else weight
+        width = jnp.full_like(x[0], jnp.median(_guess(x, grad, weight)))
+        return MomentsState(ensemble.mean(x, weight), width, 1.0 / width)
 
     def update(
         self, state: MomentsState, x: Positions, grad: Positions, weight: PerChain, step: Scalar
@@ -72,16 +77,16 @@ def limited(offset: Vector, variance: Vector, weight: PerChain, limit: float) ->
     return jnp.clip(offset, -bound, bound)
 
 
-def _guess(x: Positions, grad: Positions) -> Vector:
+def _guess(x: Positions, grad: Positions, weight: PerChain) -> Vector:
     """Variance per dimension from the starting points, in the target's own units.
 
     A Gaussian's gradients spread by 1 / sigma^2 times its points, wherever those are; where all
     points coincide, E[grad^2] = 1 / sigma^2 is what remains.
     """
-    spread_x, spread_grad = ensemble.spread(x), ensemble.spread(grad)
+    spread_x, spread_grad = ensemble.spread(x, weight), ensemble.spread(grad, weight)
     safe = (spread_x > 0) & (spread_grad > 0)
-    from_spread = spread_x / jnp.where(safe, spread_grad, 1.0)
-    square = ensemble.mean_square(grad)
+    from_spread = jnp.sqrt(spread_x / jnp.where(safe, spread_grad, 1.0))
+    square = ensemble.variance(grad, jnp.zeros_like(grad[0]), weight)
     from_size = 1.0 / jnp.where(square > 0, square, 1.0)
     guess = jnp.where(safe, from_spread, from_size)
     return jnp.where(jnp.isfinite(guess) & (guess > 0), guess, 1.0)

@@ -36,9 +36,10 @@ class Quarantine:
 
     def weight(self, chains: Chains) -> PerChain:
         """One for chains inside the bulk, zero for those outside."""
-        below = ensemble.median(chains.logp) - chains.logp
-        limit = self.margin + self.spread * ensemble.median(jnp.abs(below))
-        return (below <= limit).astype(chains.x.dtype)
+        finite = jnp.isfinite(chains.logp) & jnp.all(jnp.isfinite(chains.grad), axis=-1)
+        below = ensemble.median(chains.logp, finite) - chains.logp
+        limit = self.margin + self.spread * ensemble.median(jnp.abs(below), finite)
+        return (finite & (below <= limit)).astype(chains.x.dtype)
 
     def update(
         self, key: Key, state: QuarantineState, chains: Chains, accepted: PerChain

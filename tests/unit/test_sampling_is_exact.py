@@ -1,0 +1,119 @@
+"""After warm-up nothing is forgiven, moved or learnt."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import snaper
+from snaper import hmc, run, sampler
+from snaper.record import Recorder
+
+
+def coarse(x):
+    """A normal whose log density has no digits to spare in single precision."""
+    return -0.5 * jnp.sum(x**2) + 3e6
+
+
+def fine(x):
+    return -0.5 * jnp.sum(x**2)
+
+
+TARGET = snaper.Target(coarse, np.zeros(3, np.float32))
+CONFIG = snaper.Config()
+STEP = jax.jit(sampler.step, static_argnums=1)
+
+
+@pytest.fixture
+def state():
+    x = jax.random.normal(jax.random.key(0), (64, 3), jnp.float32)
+    given = snaper.Tuning(1.2, 2.0, np.ones(3), np.zeros(3), np.ones(3)).hyperparams(np.float32)
+    return sampler.init(jax.random.key(1), TARGET, CONFIG, x, 10, given)
+
+
+def accept_prob(state, rounding):
+    """Of the transition that follows, with so many units in the last place forgiven."""
+    _, key_steps = jax.random.split(state.key)
+    key, _ = jax.random.split(jax.random.fold_in(key_steps, state.step))
+    hyper = CONFIG.adapt.value(state.adapt, state.step < state.num_warmup)
+    steps = STEP(TARGET, CONFIG, state)[1].n_steps
+    return hmc.step(
+        key,
+        TARGET.logp,
+        state.chains,
+        hyper.step_size,
+        hyper.metric,
+        steps,
+        jnp.asarray(rounding, jnp.float32),
+    )[1].accept_prob
+
+
+def test_rounding_is_forgiven_in_warm_up_only(state):
+    sampling = state._replace(step=state.num_warmup)
+    for now, rounding in ((state, CONFIG.rounding), (sampling, 0.0)):
+        found = STEP(TARGET, CONFIG, now)[1].acceptance_rate
+        np.testing.assert_allclose(found, accept_prob(now, rounding), rtol=1e-5)
+    assert not np.allclose(accept_prob(sampling, 0.0), accept_prob(sampling, CONFIG.rounding))
+
+
+def test_no_chain_is_moved_in_sampling(state):
+    far = state.chains.x.at[3].set(1e4)
+    chains = sampler.evaluate(TARGET, far)
+    strikes = state.adapt.quarantine.strikes.at[3].set(99)
+    adapt = state.adapt._replace(quarantine=state.adapt.quarantine._replace(strikes=strikes))
+    for step, moved in ((0, True), (state.num_warmup, False)):
+        now = state._replace(step=jnp.asarray(step, jnp.int32), chains=chains, adapt=adapt)
+        after, _ = STEP(TARGET, CONFIG, now)
+        assert bool(jnp.max(jnp.abs(after.chains.x[3])) < 100) == moved
+
+
+def test_nothing_is_learnt_in_sampling(state):
+    now = state._replace(step=state.num_warmup)
+    after, _ = STEP(TARGET, CONFIG, now)
+    for before, later in zip(jax.tree.leaves(now.adapt), jax.tree.leaves(after.adapt), strict=True):
+        np.testing.assert_array_equal(before, later)
+
+
+def test_one_bad_chain_of_the_bare_algorithm_harms_nobody(state):
+    """init does not screen: a chain at NaN is left out, and moved when its time is up."""
+    x = state.chains.x.at[7].set(jnp.nan)
+    target = snaper.Target(fine, np.zeros(3, np.float32))
+    now = sampler.init(jax.random.key(2), target, CONFIG, x, 400)
+    for _ in range(300):
+        now, _ = STEP(target, CONFIG, now)
+    assert np.isfinite(now.chains.x).all()
+    assert np.exp(now.adapt.step_size.log_step) > 0.3
+    np.testing.assert_allclose(now.adapt.moments.variance, 1.0, rtol=0.5)
+
+
+def test_given_tuning_is_not_unlearnt():
+    target = snaper.Target(fine, np.zeros(3, np.float32))
+    tuned = snaper.Tuning(0.05, 0.9, np.ones(3), np.zeros(3), np.array([1.0, 0, 0]))
+    result = snaper.sample(target, tuning=tuned, warmup=20, draws=5, progress=False)
+    assert result.warmup_stats["mean_trajectory_length"].min() > 0.3
+    assert result.tuning.step_size > 0.04
+
+
+@pytest.mark.parametrize("stretch", [1, 7, 99])
+@pytest.mark.parametrize("thin", [1, 3, 10])
+def test_thinned_draws_are_the_same_however_small_the_buffer(state, monkeypatch, stretch, thin):
+    """Few slots: a stretch that does not divide by `thin` must not overwrite what is kept."""
+    every = _positions(state, 1, 120, stretch=120)
+    monkeypatch.setattr(run.chunks, "capacity", lambda *_: 6)
+    np.testing.assert_array_equal(_positions(state, thin, 120, stretch), every[:, ::thin])
+
+
+def _positions(state, thin, total, stretch):
+    recorder = Recorder(64, 3, np.float32, total, thin, total)
+    done = 0
+    while done < total:
+        size = min(stretch, total - done)
+        state = run._advance(TARGET, CONFIG, state, recorder, size)
+        done += size
+    return recorder.x
+
+
+@pytest.mark.parametrize("seed", [2**32, 2**40, -1])
+def test_large_seeds_are_seeds_of_their_own(seed):
+    keys = [jax.random.key_data(run._key(value)) for value in (0, 1, seed)]
+    assert len({tuple(np.asarray(key).tolist()) for key in keys}) == 3
