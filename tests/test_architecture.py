@@ -28,6 +28,7 @@ MAY_IMPORT = {
         "starts",
         "target",
         "targets",
+        "until",
     },
     # The core: formulas of arrays.
     "_types": set(),
@@ -48,12 +49,34 @@ MAY_IMPORT = {
     "chunk": {"_types", "config", "sampler", "target"},
     "starts": {"_types", "hmc", "sampler", "target"},
     # Around it: what is recorded, said and shown.
-    "record": {"chunk", "sampler"},
+    "record": {"chunk", "sampler", "watch"},
     "diagnostics": set(),
+    "diagnostics.stream": {"_types", "diagnostics.rhat"},
+    "diagnostics.pooled": {"_types", "target"},
+    "diagnostics.certificate": {
+        "_types",
+        "criteria",
+        "diagnostics.ess",
+        "diagnostics.stream",
+        "ensemble",
+    },
     "diagnostics.*": {"diagnostics.*"},
+    "watch": {"config", "diagnostics.*", "sampler", "target"},
+    "until": {"diagnostics.stream"},
+    "arviz": set(),
     "interrupt": set(),
     "progress": set(),
-    "result": {"adapt", "config", "diagnostics.*", "metric", "sampler", "target"},
+    "result": {
+        "adapt",
+        "arviz",
+        "config",
+        "diagnostics.*",
+        "metric",
+        "sampler",
+        "target",
+        "until",
+        "watch",
+    },
     "run": {
         "adapt",
         "chunk",
@@ -68,6 +91,8 @@ MAY_IMPORT = {
         "sampler",
         "starts",
         "target",
+        "until",
+        "watch",
     },
     # Problems to sample, and those written for other packages.
     "models": {"target", "models.*"},
@@ -79,7 +104,11 @@ MAY_IMPORT = {
     "__main__": {"cli"},
 }
 THIRD_PARTY = {"jax", "numpy", "numpyro", "optax", "tqdm"}
-EXTRAS = {"models.*": {"pymc", "pytensor"}}  # which modules may import what not everybody has
+EXTRAS = {
+    "models.*": {"pymc", "pytensor"},
+    "diagnostics.summary": {"arviz_stats"},
+    "arviz": {"arviz"},
+}  # which modules may import what not everybody has
 
 
 def module_name(path: Path) -> str:
@@ -195,6 +224,7 @@ def test_public_names():
         "Run",
         "Target",
         "Tuning",
+        "Until",
         "criteria",
         "from_numpyro",
         "from_pymc",

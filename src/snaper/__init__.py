@@ -8,6 +8,7 @@ from .run import sample
 from .sampler import init, step
 from .starts import InitializationError
 from .target import Target
+from .until import Until
 
 __all__ = [
     "Config",
@@ -15,6 +16,7 @@ __all__ = [
     "Run",
     "Target",
     "Tuning",
+    "Until",
     "criteria",
     "from_numpyro",
     "from_pymc",

@@ -70,10 +70,16 @@ class Log:
     stream: TextIO
     next_line: float = 0.0
     first: tuple[float, int] | None = None
+    unsaid: Snapshot | None = None
 
     def show(self, snapshot: Snapshot) -> None:
         if snapshot.done < min(self.next_line, self.total):
-            return
+            self.unsaid = snapshot
+        else:
+            self._say(snapshot)
+
+    def _say(self, snapshot: Snapshot) -> None:
+        self.unsaid = None
         self.next_line = snapshot.done + self.total / _LOG_LINES
         now = time.monotonic()
         since, before = self.first = self.first or (now, snapshot.done)
@@ -85,7 +91,8 @@ class Log:
         print(line, file=self.stream, flush=True)
 
     def close(self) -> None:
-        pass
+        if self.unsaid is not None:  # a run that ended before its total
+            self._say(self.unsaid)
 
 
 def start(total: int, wanted: bool) -> Silent | Bar | Log:

@@ -20,15 +20,17 @@ class Last(NamedTuple):
 class Recorder:
     """Collects one phase of a run: recorded transitions, and sums over all of them.
 
-    `expected` draws are made room for at once, more as they come.
+    `expected` draws are made room for at once, more as they come; None keeps no draws.
     """
 
-    def __init__(self, num_chains: int, dim: int, dtype, wanted: int, thin: int, expected: int = 0):
+    def __init__(
+        self, num_chains: int, dim: int, dtype, wanted: int, thin: int, expected: int | None = None
+    ):
         self.wanted, self.thin, self.done = wanted, thin, 0
         self.watch: Watch | None = None
         self._num_chains = num_chains
-        self._x = np.empty((num_chains, _num_kept(expected, thin), dim), dtype)
-        self._keep_draws = expected > 0
+        self._x = np.empty((num_chains, _num_kept(expected or 0, thin), dim), dtype)
+        self._keep_draws = expected is not None
         self._info: list[dict[str, np.ndarray]] = []
         self._scalar: list[np.ndarray] = []
         self.last = Last(float("nan"), 0.0, 0.0)

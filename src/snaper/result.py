@@ -9,11 +9,17 @@ import numpy as np
 
 from .adapt import Hyperparams
 from .config import Config
+from .diagnostics import certificate
+from .diagnostics.certificate import Certificate
+from .diagnostics.ess import ess_of_squares
 from .diagnostics.findings import Finding
-from .diagnostics.summary import Summary, summarise
+from .diagnostics.moments import Moments, Named
+from .diagnostics.summary import Summary, of_moments, summarise
 from .metric import Diagonal
 from .sampler import State
 from .target import Target
+from .until import Stopped
+from .watch import Watch
 
 _BLOCK = (
     4096  # points constrained at once, so that memory stays bounded and one compilation serves all
@@ -31,6 +37,7 @@ class Tuning:
     metric: np.ndarray  # diagonal of L, for velocities L v
     mean: np.ndarray
     direction: np.ndarray
+    width: float = 1.0  # standard deviation of the widest coordinate, where metric is 1
 
     def __getitem__(self, name: str):
         return getattr(self, name)
@@ -46,6 +53,7 @@ class Tuning:
             hyper.metric.array(),
             np.asarray(hyper.mean),
             np.asarray(hyper.direction),
+            float(hyper.width),
         )
 
     def hyperparams(self, dtype) -> Hyperparams:
@@ -60,6 +68,7 @@ class Tuning:
             Diagonal(array(self.metric)),
             array(self.mean),
             array(self.direction),
+            array(self.width),
         )
 
 
@@ -77,18 +86,72 @@ class Run:
     findings: list[Finding]
     interrupted: bool
     seconds: tuple[float, float]  # (warm-up, sampling), compilation included
+    stopped: Stopped
+    superchains: int | None  # chains of one superchain are neighbours
+    keep: str  # "draws" or "moments"
     state: State = field(repr=False)
+    watch: Watch = field(repr=False)
+    scalar: np.ndarray | None = field(repr=False)  # the criterion's, [chain, draw], if it has one
 
     @cached_property
     def draws(self) -> dict[str, np.ndarray]:
         """Parameters by name, as the log density sees them."""
+        if self.keep != "draws":
+            raise AttributeError(
+                "This run kept no draws: see run.moments, or sample with keep='draws'."
+            )
         num_chains, num_draws, dim = self.unconstrained.shape
         named = _constrain(self.target, self.unconstrained.reshape(-1, dim))
         return {name: x.reshape(num_chains, num_draws, *x.shape[1:]) for name, x in named.items()}
 
+    @cached_property
+    def moments(self) -> Moments:
+        """Mean, standard deviation and diagnostics, whether draws were kept or not."""
+        names = [self.target.coordinate_name(i) for i in range(self.target.dim)]
+        named = self.watch.named()
+        return Moments.of(self.watch.look(), names, _named(self.draws) if named is None else named)
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """Whether trajectories were tuned for what is slowest; None where the criterion has no
+        scalar, or nothing was drawn.
+        """
+        bound = None if self.scalar is None else certificate.bound(self.scalar)
+        if bound is None:
+            return None
+        if self.keep == "draws":
+            sizes = np.asarray(ess_of_squares(jnp.asarray(self.unconstrained)))
+        else:
+            sizes = np.asarray(self.watch.look().ess_squares)
+        worst = int(np.argmin(sizes))
+        return Certificate(bound, float(sizes[worst]), self.target.coordinate_name(worst))
+
     def summary(self) -> Summary:
         """A small table for people: moments, quantiles, effective sample size and R-hat."""
-        return summarise(self.draws, self.num_gradients, self.seconds, self.findings)
+        costs = (self.num_gradients, self.seconds, self.findings)
+        if self.keep != "draws":
+            return of_moments(self.moments, self.unconstrained.shape[0], *costs)
+        return summarise(self.draws, *costs, self.superchains)
+
+    def to_arviz(self):
+        """The run as ArviZ has it (the extra `arviz`): InferenceData under ArviZ 0.x, a DataTree
+        since 1.0.
+        """
+        from .arviz import convert
+
+        return convert(self)
+
+
+def _named(draws: dict[str, np.ndarray]) -> Named:
+    """Moments of draws by name; NaN of none."""
+
+    def of(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if x.shape[1] == 0:
+            nothing = np.full(x.shape[2:], np.nan)
+            return nothing, nothing
+        return x.mean(axis=(0, 1), dtype=float), x.std(axis=(0, 1), dtype=float)
+
+    return {name: of(x) for name, x in draws.items()}
 
 
 @jax.jit

@@ -3,6 +3,7 @@
 import operator
 import sys
 import time
+from contextlib import closing
 from typing import Any
 
 import jax
@@ -94,9 +95,7 @@ def sample(
         raise ValueError(f"keep must be 'draws' or 'moments', not {keep!r}.")
     groups = None if superchains is None else _groups(superchains, chains)
     target = as_target(model, args, model_kwargs or {})
-    chosen = preset
-    if not isinstance(chosen, Config):
-        chosen = config.preset(chosen, criterion, metric, target_accept, max_leapfrog)
+    chosen = _config(preset, criterion, metric, target_accept, max_leapfrog)
     key_start, key_run = jax.random.split(_key(seed))
     start = _start(key_start, target, chains, groups, init)
     given = None if tuning is None else _given(tuning, target)
@@ -106,9 +105,9 @@ def sample(
     pace = _Pace(None if chunk is None else _count("chunk", chunk, 1))
     shape = (chains, target.dim, target.dtype)
     warming = Recorder(*shape, warmup, 1)
-    sampling = Recorder(*shape, goal.max_draws, thin, least if keep == "draws" else 0)
+    sampling = Recorder(*shape, goal.max_draws, thin, least if keep == "draws" else None)
     bar = display.start(warmup + goal.max_draws, progress)
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, closing(bar):
         for stretch in pace.stretches(warming, warmup, interrupt):
             state = _advance(target, chosen, state, warming, stretch)
             bar.show(_snapshot("warm-up", warming, sampling, warming))
@@ -127,7 +126,6 @@ def sample(
             else:
                 rule = goal.rule(_progress(sampling, clock[1]), watch.look())
         clock.append(time.monotonic())
-    bar.close()
 
     stopped = Stopped(rule or "interrupted", sampling.done, sampling.gradients, clock[2] - clock[1])
     facts = _facts(
@@ -188,7 +186,9 @@ def _advance(
     num_chains, dim = state.chains.x.shape
     slots = chunks.capacity(num_chains, dim, state.chains.x.dtype.itemsize)
     while num_steps > 0:
-        size = min(num_steps, slots * recorder.thin)
+        first_slot = -(-recorder.done // recorder.thin)
+        last = (first_slot + slots - 1) * recorder.thin  # the transition that fills the buffer
+        size = min(num_steps, last - recorder.done + 1)
         state, record, tally = chunks.advance(
             target, config, state, recorder.done, size, recorder.thin, slots=slots
         )
@@ -247,6 +247,8 @@ def _facts(
         reseeded=np.asarray(state.adapt.quarantine.reseeded),
         warmup_step_size=warming.trace("step_size"),
         warmup_length=warming.trace("mean_trajectory_length"),
+        warmup_cap=int(config.cap(state.num_warmup - 1, state.num_one_step, jnp.asarray(True))),
+        unusable=_unusable(warming.trace("criterion")),
         accept_prob=sampling.accept_prob / draws,
         accepted=sampling.accepted,
         diverging=sampling.diverging,
@@ -259,18 +261,23 @@ def _facts(
     )
 
 
+def _unusable(criterion: np.ndarray) -> float:
+    """Share of a trace that is zero or not finite."""
+    return float(np.mean(~np.isfinite(criterion) | (criterion == 0))) if criterion.size else 0.0
+
+
 def _mixing(target: Target, look: Look) -> findings.Mixing:
     rhat, where = look.worst()
-    constant = look.constant if look.count > 1 else np.zeros_like(look.constant)
+    constant = np.asarray(look.constant) & (int(look.num_draws) > 1)
     still = np.flatnonzero(constant.any(axis=0))
     return findings.Mixing(
-        int(look.count),
+        int(look.num_draws),
         rhat,
         look.nested_rhat is not None,
         target.coordinate_name(where),
         float(np.min(np.minimum(look.ess, look.ess_squares))),
         tuple(target.coordinate_name(int(i)) for i in still[:3]),
-        constant.any(axis=1),
+        np.any(constant, axis=1),
     )
 
 
@@ -279,10 +286,8 @@ def _limit(goal: Count | Until, stopped: Stopped) -> str | None:
     if not isinstance(goal, Until) or not stopped.rule.startswith("max_"):
         return None
     asked = {"rhat": goal.rhat, "ess": goal.ess}
-    wanted = " and ".join(f"{name}={value:g}" for name, value in asked.items() if value is not None)
-    return f"{stopped.rule}={getattr(goal, stopped.rule):g}" + (
-        f" before {wanted}" if wanted else ""
-    )
+    wanted = " and ".join(f"{name}={value}" for name, value in asked.items() if value is not None)
+    return f"{stopped.rule}={getattr(goal, stopped.rule)}" + (f" before {wanted}" if wanted else "")
 
 
 def _start(
@@ -312,6 +317,20 @@ def _until(until: Any) -> Until:
     )
 
 
+def _config(preset: str | Config, *choices: Any) -> Config:
+    """The sampler asked for: a preset with the other choices, or a Config that makes them all."""
+    if not isinstance(preset, Config):
+        return config.preset(preset, *choices)
+    names = ("criterion", "metric", "target_accept", "max_leapfrog")
+    defaults = ("snaper", "diagonal", 0.8, 1000)
+    for name, choice, usual in zip(names, choices, defaults, strict=True):
+        if choice is not usual and choice != usual:
+            raise ValueError(
+                f"preset is a whole Config, which decides {name} too: leave {name}= out."
+            )
+    return preset
+
+
 def _key(seed: Any) -> jax.Array:
     """A typed random key from a whole number, a typed key or a raw one."""
     if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
@@ -321,11 +340,14 @@ def _key(seed: Any) -> jax.Array:
     if isinstance(seed, jax.Array | np.ndarray) and seed.shape == (2,) and seed.dtype == np.uint32:
         return jax.random.wrap_key_data(jnp.asarray(seed))
     try:
-        return jax.random.key(operator.index(seed))
+        number = operator.index(seed)
     except TypeError:
         raise TypeError(f"seed must be a whole number or a JAX random key, not {seed!r}.") from None
-    except OverflowError:
-        raise ValueError(f"seed must fit into 64 bits, and {seed} does not.") from None
+    if not -(2**63) <= number < 2**64:
+        raise ValueError(f"seed must fit into 64 bits, and {number} does not.")
+    high, low = divmod(number % 2**64, 2**32)
+    key = jax.random.key(np.uint32(low))  # JAX without x64 would drop the upper half
+    return jax.random.fold_in(key, high) if high else key
 
 
 def _count(name: str, value: Any, least: int) -> int:

@@ -45,10 +45,11 @@ class Watch:
 
     def look(self) -> stream.Look:
         """Moments and diagnostics so far, as NumPy arrays."""
-        if self._look is None:
-            now = stream.look(self._stream, self._centre, superchains=self._superchains)
-            self._look = jax.tree.map(np.asarray, now)
-        return self._look
+        look = self._look
+        if look is None:
+            look = stream.look(self._stream, self._centre, superchains=self._superchains)
+            look = self._look = jax.tree.map(np.asarray, look)
+        return look
 
     def named(self) -> dict[str, tuple[np.ndarray, np.ndarray]] | None:
         """Mean and standard deviation of the named parameters, if they are followed."""

@@ -15,7 +15,7 @@ from .ess import autocorrelation, effective_sample_size
 from .stream import ScalarOf
 
 MIN_DRAWS = 100  # per chain, below which autocorrelations are too rough for a verdict
-TIGHT = 0.4  # the least share of the bound that is still called tight
+TIGHT = 0.5  # the least share of the bound that is still called tight
 AIMED = 0.5  # the least share of ESS_f that the worst coordinate may have
 
 
@@ -59,7 +59,7 @@ class Certificate:
 
     @property
     def tight(self) -> bool:
-        """Whether ESS_f is at least 40 % of its bound."""
+        """Whether ESS_f is at least half of its bound."""
         return self.tightness >= TIGHT
 
     @property

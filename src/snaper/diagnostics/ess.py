@@ -63,23 +63,19 @@ def split_rhat(draws: Any, at: int | None = None, xp: ModuleType = jnp) -> Any:
     """Split R-hat of every coordinate of draws [chain, draw, dim]; one means no disagreement
     between the parts of chains before and after draw number `at`, by default the middle.
     """
+    half = draws.shape[1] // 2
     if at is None:
-        at = draws.shape[1] // 2
-        draws = draws[:, : 2 * at]
-    parts = [
-        rhat.Part(part.shape[1], *_moments(part, xp)) for part in (draws[:, :at], draws[:, at:])
-    ]
-    return rhat.split(*parts, xp)
+        at, draws = half, draws[:, : 2 * half]
+    return rhat.split(_part(draws[:, :at], xp), _part(draws[:, at:], xp), xp)
 
 
 def nested_rhat(draws: Any, superchains: int, xp: ModuleType = jnp) -> Any:
     """Nested R-hat of every coordinate of draws [chain, draw, dim], whose chains follow each other
     by superchain; one means no disagreement between superchains.
     """
-    return rhat.nested(rhat.Part(draws.shape[1], *_moments(draws, xp)), superchains, xp)
+    return rhat.nested(_part(draws, xp), superchains, xp)
 
 
-def _moments(draws: Any, xp: ModuleType) -> tuple[Any, Any]:
-    """Mean and sum of squared deviations of every chain."""
+def _part(draws: Any, xp: ModuleType) -> rhat.Part:
     mean = xp.mean(draws, axis=1)
-    return mean, xp.sum((draws - mean[:, None]) ** 2, axis=1)
+    return rhat.Part(draws.shape[1], mean, xp.sum((draws - mean[:, None]) ** 2, axis=1))

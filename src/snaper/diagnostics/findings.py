@@ -34,7 +34,7 @@ class Mixing:
     rhat: float  # of the worst coordinate
     nested: bool  # whether it is the nested R-hat
     worst: str
-    ess: float  # the least over coordinates, by the variance between chains
+    ess: float  # the least over coordinates, by the variance between chains; NaN for one chain
     constant: tuple[str, ...]  # coordinates that never changed in some chain
     constant_chains: np.ndarray  # those chains, marked
 
@@ -64,6 +64,8 @@ class Facts:
     resolution: float  # of the log density, in its own units
     mixing: Mixing | None = None
     limit: str | None = None  # what sampling ran into before it converged
+    warmup_cap: float = float("inf")  # on leapfrog steps, at the end of warm-up
+    unusable: float = 0.0  # share of warm-up in which the criterion was zero or not finite
     tightness: float = float("nan")  # of the bound on the criterion's effective sample size
 
 
@@ -121,6 +123,20 @@ def _warmup(facts: Facts) -> Iterator[Finding]:
             " warmup=500 or more.",
         )
         return
+    if facts.unusable > 0.1:
+        yield Finding(
+            "criterion",
+            f"The criterion was zero or not finite in {facts.unusable:.0%} of warm-up, so the "
+            "trajectory length was not learnt: check criterion=, or the scale of the parameters.",
+        )
+    last = max(facts.warmup_done // 20, 1)
+    steps = facts.warmup_length[-last:].mean() / facts.warmup_step_size[-last:].mean()
+    if facts.warmup_cap < facts.max_leapfrog and steps > 0.8 * facts.warmup_cap:
+        yield Finding(
+            "held-back",
+            f"Trajectories were held back by the cap on leapfrog steps, which grows with warm-up "
+            f"and was {facts.warmup_cap:.0f} at its end: use a longer warmup=.",
+        )
     for name, trace in (
         ("step size", facts.warmup_step_size),
         ("trajectory length", facts.warmup_length),
@@ -140,9 +156,9 @@ def _sampling(facts: Facts) -> Iterator[Finding]:
     if divergences > 0.001 * total:
         yield Finding(
             "divergences",
-            f"{divergences} of {total} transitions ({divergences / total:.1%}) diverged, so "
-            "regions of high curvature are missed: reparameterise the model, or raise "
-            "target_accept=.",
+            f"{divergences} of {total} transitions ({divergences / total:.1%}) diverged or left "
+            "the support, so regions of high curvature or its edges are missed: reparameterise the "
+            "model, give constraints= for its bounds, or raise target_accept=.",
         )
     if facts.capped > 0.01 * facts.draws_done:
         yield Finding(
@@ -199,28 +215,27 @@ def _mixing(facts: Facts, mixing: Mixing, stuck: np.ndarray) -> Iterator[Finding
             f"{facts.num_chains} chains ({_names(constant)}), which leaves no effective draws: "
             "check how the log density depends on it, and its scale.",
         )
-    kind = "Nested R-hat" if mixing.nested else "R-hat"
+    kind = "nested R-hat" if mixing.nested else "R-hat"
     if facts.limit is not None:
         yield Finding(
             "limit",
-            f"Sampling ran into {facts.limit}: {kind[0].lower() if mixing.nested else kind[0]}"
-            f"{kind[1:]} of {mixing.worst} is {mixing.rhat:.3g} and the least effective sample size "
-            f"{mixing.ess:.0f} after {mixing.draws} draws; look for separate modes, use a longer "
-            "warmup=, or raise the limit.",
+            f"Sampling ran into {facts.limit}: after {mixing.draws} draws the {kind} of "
+            f"{mixing.worst} is {mixing.rhat:.3g} and the least effective sample size is "
+            f"{mixing.ess:.0f}; look for separate modes, use a longer warmup=, or raise the limit.",
         )
     elif mixing.draws >= TIME_ENOUGH and mixing.rhat > APART:
         yield Finding(
             "not-mixed",
-            f"{kind} of {mixing.worst} is {mixing.rhat:.3g} after {mixing.draws} draws: chains "
+            f"The {kind} of {mixing.worst} is {mixing.rhat:.3g} after {mixing.draws} draws: chains "
             "disagree about where they are, so look for separate modes, or draw more.",
         )
     if mixing.draws >= certificate.MIN_DRAWS and facts.tightness < certificate.TIGHT:
         yield Finding(
             "loose-bound",
             "The scalar that trajectories were tuned for has an effective sample size of "
-            f"{facts.tightness:.0%} of its bound where {certificate.TIGHT:.0%} is usual, so the "
-            "trajectory length may be far from the best: reparameterise the model, or compare "
-            "criterion='chees_rate'.",
+            f"only {facts.tightness:.0%} of its bound ({certificate.TIGHT:.0%} and more is usual), "
+            "so the trajectory length may be far from the best: reparameterise the model, or "
+            "compare criterion='chees_rate'.",
         )
 
 

@@ -30,7 +30,7 @@ class Moments:
         nested = look.nested_rhat
         return cls(
             coordinates,
-            int(look.count),
+            int(look.num_draws),
             np.asarray(look.mean),
             np.asarray(look.sd),
             np.asarray(look.rhat),

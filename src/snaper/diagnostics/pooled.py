@@ -13,7 +13,7 @@ from ..target import Target
 class Pooled(NamedTuple):
     """How many values, their mean and sum of squared deviations, by name."""
 
-    count: Scalar
+    num_values: Scalar
     mean: dict[str, jax.Array]
     m2: dict[str, jax.Array]
 
@@ -35,7 +35,7 @@ def update(target: Target, pooled: Pooled, x: jax.Array, count: Scalar) -> Poole
 
     def body(row, pooled):
         named = jax.vmap(target.constrain)(x[row])
-        total = pooled.count + num_chains
+        total = pooled.num_values + num_chains
         share = num_chains / total.astype(x.dtype)
         mean, m2 = {}, {}
         for name, values in named.items():
@@ -46,7 +46,7 @@ def update(target: Target, pooled: Pooled, x: jax.Array, count: Scalar) -> Poole
             m2[name] = (
                 pooled.m2[name]
                 + jnp.sum((values - centre) ** 2, axis=0)
-                + gap**2 * share * pooled.count.astype(x.dtype)
+                + gap**2 * share * pooled.num_values.astype(x.dtype)
             )
         return Pooled(total, mean, m2)
 
@@ -55,7 +55,7 @@ def update(target: Target, pooled: Pooled, x: jax.Array, count: Scalar) -> Poole
 
 def mean_and_sd(pooled: Pooled) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Mean and standard deviation by name; NaN of no values."""
-    count = int(pooled.count) or float("nan")
+    count = int(pooled.num_values) or float("nan")
     return {
         name: (np.asarray(mean) * (count / count), np.sqrt(np.asarray(pooled.m2[name]) / count))
         for name, mean in pooled.mean.items()

@@ -36,7 +36,7 @@ class Lagged(NamedTuple):
 class Stream(NamedTuple):
     """Everything known of the draws so far, relative to the centre."""
 
-    count: Scalar
+    num_draws: Scalar
     length: Scalar  # of a full block
     mean: jax.Array  # [block, chain, dim]
     m2: jax.Array  # [block, chain, dim]
@@ -48,7 +48,7 @@ class Stream(NamedTuple):
 class Look(NamedTuple):
     """What a stream says now. Numbers are per coordinate unless told otherwise."""
 
-    count: Scalar  # draws
+    num_draws: Scalar  # per chain
     split_at: Scalar  # the draw before which chains were split
     mean: Vector
     sd: Vector
@@ -96,7 +96,7 @@ def update(
 
     def body(carry):
         stream, done, values = carry
-        room = stream.length - stream.count % stream.length
+        room = stream.length - stream.num_draws % stream.length
         take = jnp.minimum(jnp.minimum(count - done, room), window)
         start = jnp.minimum(done, slots - window)
         rows = jax.lax.dynamic_slice_in_dim(x, start, window) - centre
@@ -122,21 +122,22 @@ def _add(
     take: Scalar,
 ) -> Stream:
     """Rows `offset` to `offset + take`, which fit into the block that is being filled."""
-    place = jnp.arange(rows.shape[0])
+    place = jnp.arange(rows.shape[0], dtype=jnp.int32)
     new = (place >= offset) & (place < offset + take)
-    pairs = new & ((place > offset) | (stream.count > 0))  # with the draw before
-    here = stream.count // stream.length
-    block = Part(stream.count % stream.length, stream.mean[here], stream.m2[here])
+    inner = (new & (place > offset))[1:]  # those whose draw before is a row too
+    here = stream.num_draws // stream.length
+    block = Part(stream.num_draws % stream.length, stream.mean[here], stream.m2[here])
     _, mean, m2 = _join(block, _reduce(rows, new, take))
 
     def lagged(old: Lagged, values: jax.Array, before: jax.Array) -> Lagged:
-        previous = jnp.where(_column(place == offset, values), before, jnp.roll(values, 1, axis=0))
-        jumps = jnp.where(_column(pairs, values), (values - previous) ** 2, 0.0)
-        joined = _join(Part(stream.count, old.mean, old.m2), _reduce(values, new, take))
-        return Lagged(joined.mean, joined.m2, old.jumps + jnp.sum(jumps, axis=0))
+        jumps = jnp.where(_column(inner, values), (values[1:] - values[:-1]) ** 2, 0.0)
+        first = jax.lax.dynamic_index_in_dim(values, offset, 0, keepdims=False)
+        first = jnp.where(stream.num_draws > 0, (first - before) ** 2, 0.0)
+        joined = _join(Part(stream.num_draws, old.mean, old.m2), _reduce(values, new, take))
+        return Lagged(joined.mean, joined.m2, old.jumps + first + jnp.sum(jumps, axis=0))
 
     return Stream(
-        stream.count + take,
+        stream.num_draws + take,
         stream.length,
         stream.mean.at[here].set(mean),
         stream.m2.at[here].set(m2),
@@ -159,7 +160,7 @@ def _merge_when_full(stream: Stream) -> Stream:
             m2=jnp.concatenate([m2, rest]),
         )
 
-    full = stream.count == BLOCKS * stream.length
+    full = stream.num_draws == BLOCKS * stream.length
     return jax.lax.cond(full, merged, lambda stream: stream, stream)
 
 
@@ -186,9 +187,9 @@ def _column(marks: jax.Array, like: jax.Array) -> jax.Array:
 def look(stream: Stream, centre: Vector, superchains: int | None) -> Look:
     """Moments and diagnostics of the draws so far."""
     dtype = stream.mean.dtype
-    starts = jnp.arange(BLOCKS) * stream.length
-    lengths = jnp.clip(stream.count - starts, 0, stream.length)
-    edge = (stream.count + stream.length) // (
+    number = jnp.arange(BLOCKS, dtype=jnp.int32)
+    lengths = jnp.clip(stream.num_draws - number * stream.length, 0, stream.length)
+    edge = (stream.num_draws + stream.length) // (
         2 * stream.length
     )  # the block edge nearest the middle
 
@@ -201,11 +202,11 @@ def look(stream: Stream, centre: Vector, superchains: int | None) -> Look:
         within = jnp.sum(jnp.where(_column(which, stream.m2), stream.m2, 0.0), axis=0)
         return Part(count, mean, within + jnp.sum(weights * (stream.mean - mean) ** 2, axis=0))
 
-    early = jnp.arange(BLOCKS) < edge
+    early = number < edge
     chains = together(jnp.ones_like(early))
     count = chains.num_draws
     return Look(
-        stream.count,
+        stream.num_draws,
         edge * stream.length,
         centre + jnp.mean(chains.mean, axis=0),
         jnp.sqrt(_variance(chains)),

@@ -1,0 +1,197 @@
+"""Sampling until a condition holds, and runs that keep no draws."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from helpers import NUM_CHAINS, normal_model, one_sentence
+
+import snaper
+from snaper import Target, Until
+from snaper.diagnostics.ess import nested_rhat, split_rhat
+from snaper.until import Progress
+
+SIZES = {"chains": NUM_CHAINS, "warmup": 150, "progress": False, "seed": 5}
+
+
+def sample(**changes):
+    return snaper.sample(normal_model(), **{**SIZES, **changes})
+
+
+@pytest.fixture(scope="module")
+def stopped():
+    return sample(draws=20, until=Until(rhat=1.05, every=16))
+
+
+@pytest.fixture(scope="module")
+def moments():
+    return sample(draws=200, keep="moments")
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return sample(draws=200)
+
+
+def test_stops_at_the_first_look_where_the_condition_holds(stopped):
+    """Also one look earlier it did not."""
+    end = stopped.stopped
+    assert end.rule == "converged" and not stopped.interrupted
+    assert end.draws == stopped.unconstrained.shape[1] and (end.draws - 20) % 16 == 0
+    assert end.gradients == stopped.num_gradients[1] and end.seconds > 0
+    assert np.all(stopped.moments.rhat < 1.05)
+    before = sample(draws=end.draws - 16)
+    assert before.stopped.rule == "draws" and np.any(before.moments.rhat >= 1.05)
+    np.testing.assert_array_equal(
+        before.unconstrained, stopped.unconstrained[:, : before.unconstrained.shape[1]]
+    )
+
+
+@pytest.mark.parametrize("chunk", [5, 64])
+def test_chunks_do_not_move_the_end(stopped, chunk):
+    again = sample(draws=20, until=Until(rhat=1.05, every=16), chunk=chunk)
+    np.testing.assert_array_equal(again.unconstrained, stopped.unconstrained)
+
+
+@pytest.mark.parametrize("changes", [{"until": Until(rhat=1.1)}, {"draws": 30, "keep": "moments"}])
+def test_another_run_compiles_nothing(changes, stopped, moments, compilations):
+    _ = stopped, moments  # have compiled all there is
+    compilations()
+    sample(**{**changes, "seed": 8})
+    assert compilations() == []
+
+
+def test_a_longer_run_has_more_effective_draws():
+    run = sample(until=Until(rhat=None, ess=2000, max_draws=3000))
+    assert run.stopped.rule == "converged"
+    assert min(run.moments.ess.min(), run.moments.ess_squares.min()) >= 2000
+
+
+def test_a_condition_without_a_least_number_of_draws():
+    run = sample(draws=0, until=Until(rhat=1.2, max_draws=300))
+    assert run.stopped.rule == "converged" and 2 < run.unconstrained.shape[1] < 300
+
+
+def far_modes(params):
+    x = params["side"]
+    return jnp.logaddexp(-0.5 * jnp.sum((x - 20.0) ** 2), -0.5 * jnp.sum((x + 20.0) ** 2))
+
+
+@pytest.fixture(scope="module")
+def never():
+    sides = np.where(np.arange(NUM_CHAINS)[:, None] < 8, 20.0, -20.0) * np.ones(2)
+    target = Target(far_modes, {"side": jnp.zeros(2)})
+    return lambda **changes: snaper.sample(target, **{**SIZES, "init": sides, **changes})
+
+
+def test_a_target_that_never_converges_hits_its_limit_and_says_so(never):
+    run = never(until=Until(max_draws=90))
+    assert run.stopped.rule == "max_draws" and run.stopped.draws == 90
+    (sentence,) = [str(f) for f in run.findings if f.topic == "limit"]
+    assert sentence.startswith(
+        "Sampling ran into max_draws=90 before rhat=1.01: after 90 draws the R-hat"
+    )
+    run = never(until=Until(max_gradients=60))
+    assert run.stopped.rule == "max_gradients" and run.stopped.gradients >= 60
+    run = never(until=Until(max_seconds=1e-6))
+    assert run.stopped.rule == "max_seconds" and 0 < run.stopped.draws
+    assert "limit" in [f.topic for f in run.findings]
+
+
+def test_modes_are_told_without_a_condition_too(never):
+    run = never(draws=120)
+    (sentence,) = [str(f) for f in run.findings if f.topic == "not-mixed"]
+    assert "look for separate modes" in sentence and run.moments.rhat.min() > 5
+
+
+def test_superchains_begin_at_one_point_each_and_are_compared():
+    run = sample(superchains=4, draws=30)
+    expected = nested_rhat(run.unconstrained.astype(float), 4, np)
+    np.testing.assert_allclose(run.moments.nested_rhat, expected, rtol=1e-5)
+    still = sample(superchains=4, warmup=0, draws=0)
+    points = np.asarray(still.state.chains.x).reshape(4, 4, -1)
+    assert np.all(points == points[:, :1]) and len(np.unique(points[:, 0], axis=0)) == 4
+    assert "nested" in run.summary().columns
+
+
+def test_nested_rhat_decides_where_superchains_are_declared():
+    run = sample(superchains=2, until=Until(rhat=1.1, max_draws=2000))
+    assert run.stopped.rule == "converged" and run.moments.nested_rhat.max() < 1.1
+
+
+def test_moments_need_no_draws(moments, plain):
+    assert moments.unconstrained.shape == (NUM_CHAINS, 0, 3)
+    x = plain.unconstrained
+    np.testing.assert_allclose(moments.moments.mean, x.mean(axis=(0, 1)), rtol=1e-5)
+    np.testing.assert_allclose(moments.moments.sd, x.std(axis=(0, 1)), rtol=1e-5)
+    np.testing.assert_allclose(moments.moments.rhat, plain.moments.rhat, rtol=1e-5)
+    assert moments.moments.coordinates == ["mean[0]", "mean[1]", "scale"]
+    for name, (mean, sd) in moments.moments.named.items():
+        np.testing.assert_allclose(mean, plain.draws[name].mean(axis=(0, 1)), rtol=1e-5)
+        np.testing.assert_allclose(sd, plain.draws[name].std(axis=(0, 1)), rtol=1e-5)
+        np.testing.assert_allclose(plain.moments.named[name][1], sd, rtol=1e-5)
+    assert moments.num_gradients == plain.num_gradients and moments.findings == plain.findings
+    assert moments.certificate.bound == plain.certificate.bound
+    with pytest.raises(AttributeError, match=r"kept no draws: see run\.moments") as caught:
+        _ = moments.draws
+    assert one_sentence(str(caught.value))
+    lines = str(moments.summary()).splitlines()
+    assert lines[0].endswith("; unconstrained") and lines[1].split() == [
+        "mean",
+        "sd",
+        "ess",
+        "rhat",
+    ]
+
+
+def test_split_of_a_run_is_near_its_middle(plain):
+    at = int(plain.watch.look().split_at)
+    assert abs(at - 100) <= 25
+    x = plain.unconstrained.astype(float)
+    np.testing.assert_allclose(plain.moments.rhat, split_rhat(x, at, np), rtol=1e-5)
+
+
+def test_certificate_of_a_run(plain):
+    found = plain.certificate
+    z = (plain.unconstrained - plain.tuning.mean) @ plain.tuning.direction
+    np.testing.assert_allclose(plain.scalar, z**2, rtol=1e-4, atol=1e-6)
+    assert 0.4 < found.tightness < 2.0 and found.tight and found.worst in plain.moments.coordinates
+    assert sample(draws=5, criterion="esjd").certificate is None
+
+
+def test_progress_shows_the_worst_rhat(capsys):
+    run = sample(draws=60, progress=True)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.endswith(f"worst R-hat {run.moments.rhat.max():.3f}")
+    run = sample(draws=60, progress=True, superchains=4)
+    assert f"worst nested R-hat {run.moments.nested_rhat.max():.3f}" in capsys.readouterr().err
+
+
+BAD = {
+    "until": ({"until": 1.01}, TypeError, "until must be a snaper.Until"),
+    "keep": ({"keep": "all"}, ValueError, "keep must be 'draws' or 'moments', not 'all'"),
+    "superchains": ({"superchains": 5}, ValueError, "superchains must divide chains, but 5"),
+    "one superchain": ({"superchains": 1}, ValueError, "superchains must be at least 2, not 1"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_argument_is_named_in_one_sentence(what):
+    changes, kind, message = BAD[what]
+    with pytest.raises(kind, match=message) as caught:
+        sample(**changes)
+    assert one_sentence(str(caught.value))
+
+
+def test_bad_conditions_are_named():
+    with pytest.raises(ValueError, match=r"rhat must be above 1, not 0\.9"):
+        Until(rhat=0.9)
+    with pytest.raises(ValueError, match="max_draws must be positive, not 0"):
+        Until(max_draws=0)
+
+
+def test_looks_are_a_tenth_apart():
+    until, seen = Until(max_draws=100), [0]
+    while seen[-1] < 100:
+        seen.append(until.next_look(seen[-1], 20))
+    assert seen[:5] == [0, 20, 22, 24, 26] and seen[-1] == 100
+    assert not until.out_of_time(Progress(10, 10, 1e9))
