@@ -50,9 +50,7 @@ class Quarantine:
         lost = strikes >= self.patience
         eligible = inside & ~lost
         lost = lost & jnp.any(eligible)
-        logits = jnp.where(eligible, 0.0, -jnp.inf).astype(chains.x.dtype)
-        source = jax.random.categorical(key, logits, shape=lost.shape)
-        source = jnp.where(lost, source, jnp.arange(lost.size))
+        source = jnp.where(lost, _one_of(key, eligible), jnp.arange(lost.size))
         moved = jax.tree.map(lambda leaf: leaf[source], chains)
         state = QuarantineState(
             jnp.where(lost, 0, strikes), state.reseeded + lost.astype(jnp.int32)
@@ -72,3 +70,10 @@ class Trust:
 
     def update(self, key, state, chains, accepted):
         return state, chains
+
+
+def _one_of(key: Key, eligible: PerChain) -> PerChain:
+    """For every chain, the number of an eligible one, chosen at random."""
+    rank = jnp.cumsum(eligible.astype(jnp.int32))
+    chosen = jax.random.randint(key, eligible.shape, 1, jnp.maximum(rank[-1], 1) + 1)
+    return jnp.searchsorted(rank, chosen)
