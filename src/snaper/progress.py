@@ -95,7 +95,10 @@ class Log:
             self._say(self.unsaid)
 
 
-def start(total: int, wanted: bool) -> Silent | Bar | Log:
+Display = Silent | Bar | Log
+
+
+def start(total: int, wanted: bool) -> Display:
     """The display that fits where standard error goes."""
     if not wanted or total == 0:
         return Silent()

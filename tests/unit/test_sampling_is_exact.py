@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import snaper
-from snaper import hmc, run, sampler
+from snaper import arguments, chunk, hmc, sampler, stretch
 from snaper.record import Recorder
 
 
@@ -94,26 +94,26 @@ def test_given_tuning_is_not_unlearnt():
     assert result.tuning.step_size > 0.04
 
 
-@pytest.mark.parametrize("stretch", [1, 7, 99])
+@pytest.mark.parametrize("size", [1, 7, 99])
 @pytest.mark.parametrize("thin", [1, 3, 10])
-def test_thinned_draws_are_the_same_however_small_the_buffer(state, monkeypatch, stretch, thin):
+def test_thinned_draws_are_the_same_however_small_the_buffer(state, monkeypatch, size, thin):
     """Few slots: a stretch that does not divide by `thin` must not overwrite what is kept."""
-    every = _positions(state, 1, 120, stretch=120)
-    monkeypatch.setattr(run.chunks, "capacity", lambda *_: 6)
-    np.testing.assert_array_equal(_positions(state, thin, 120, stretch), every[:, ::thin])
+    every = _positions(state, 1, 120, longest=120)
+    monkeypatch.setattr(chunk, "capacity", lambda *_: 6)
+    np.testing.assert_array_equal(_positions(state, thin, 120, size), every[:, ::thin])
 
 
-def _positions(state, thin, total, stretch):
+def _positions(state, thin, total, longest):
     recorder = Recorder(64, 3, np.float32, total, thin, total)
     done = 0
     while done < total:
-        size = min(stretch, total - done)
-        state = run._advance(TARGET, CONFIG, state, recorder, size)
+        size = min(longest, total - done)
+        state = stretch.advance(TARGET, CONFIG, state, recorder, size)
         done += size
     return recorder.x
 
 
 @pytest.mark.parametrize("seed", [2**32, 2**40, -1])
 def test_large_seeds_are_seeds_of_their_own(seed):
-    keys = [jax.random.key_data(run._key(value)) for value in (0, 1, seed)]
+    keys = [jax.random.key_data(arguments.random_key(value)) for value in (0, 1, seed)]
     assert len({tuple(np.asarray(key).tolist()) for key in keys}) == 3

@@ -50,7 +50,7 @@ class Quarantine:
         lost = strikes >= self.patience
         eligible = inside & ~lost
         lost = lost & jnp.any(eligible)
-        source = jnp.where(lost, _one_of(key, eligible), jnp.arange(lost.size))
+        source = jnp.where(lost, _one_of(key, eligible), jnp.arange(lost.size, dtype=jnp.int32))
         moved = jax.tree.map(lambda leaf: leaf[source], chains)
         state = QuarantineState(
             jnp.where(lost, 0, strikes), state.reseeded + lost.astype(jnp.int32)
@@ -75,5 +75,5 @@ class Trust:
 def _one_of(key: Key, eligible: PerChain) -> PerChain:
     """For every chain, the number of an eligible one, chosen at random."""
     rank = jnp.cumsum(eligible.astype(jnp.int32))
-    chosen = jax.random.randint(key, eligible.shape, 1, jnp.maximum(rank[-1], 1) + 1)
-    return jnp.searchsorted(rank, chosen)
+    chosen = jax.random.randint(key, eligible.shape, 1, jnp.maximum(rank[-1], 1) + 1, jnp.int32)
+    return jnp.searchsorted(rank, chosen).astype(jnp.int32)

@@ -1,0 +1,100 @@
+"""What users pass to `sample`, checked: one sentence for what does not fit."""
+
+import operator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import config, starts
+from .adapt import Hyperparams
+from .config import Config
+from .result import Tuning
+from .starts import Starts
+from .target import Target
+from .until import Until
+
+
+def count(name: str, value: Any, least: int) -> int:
+    """A whole number, or a word about what is wrong with it."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, not {value!r}.") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, not {number}.")
+    return number
+
+
+def random_key(seed: Any) -> jax.Array:
+    """A typed random key from a whole number, a typed key or a raw one."""
+    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
+        if seed.shape == ():
+            return seed
+        raise ValueError(f"seed must be one random key, not an array of keys {seed.shape}.")
+    if isinstance(seed, jax.Array | np.ndarray) and seed.shape == (2,) and seed.dtype == np.uint32:
+        return jax.random.wrap_key_data(jnp.asarray(seed))
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise TypeError(f"seed must be a whole number or a JAX random key, not {seed!r}.") from None
+    if not -(2**63) <= number < 2**64:
+        raise ValueError(f"seed must fit into 64 bits, and {number} does not.")
+    high, low = divmod(number % 2**64, 2**32)
+    key = jax.random.key(np.uint32(low))  # JAX without x64 would drop the upper half
+    return jax.random.fold_in(key, high) if high else key
+
+
+def chosen_config(preset: str | Config, *choices: Any) -> Config:
+    """The sampler asked for: a preset with the other choices, or a Config that makes them all."""
+    if not isinstance(preset, Config):
+        return config.preset(preset, *choices)
+    names = ("criterion", "metric", "target_accept", "max_leapfrog")
+    defaults = ("snaper", "diagonal", 0.8, 1000)
+    for name, choice, usual in zip(names, choices, defaults, strict=True):
+        if choice is not usual and choice != usual:
+            raise ValueError(
+                f"preset is a whole Config, which decides {name} too: leave {name}= out."
+            )
+    return preset
+
+
+def until(until: Any) -> Until:
+    if isinstance(until, Until):
+        return until
+    raise TypeError(
+        f"until must be a snaper.Until, such as snaper.Until(rhat=1.01), not {until!r}."
+    )
+
+
+def groups(superchains: Any, chains: int) -> int:
+    """How many superchains, if that many chains can be grouped so."""
+    number = count("superchains", superchains, 2)
+    if chains % number:
+        raise ValueError(f"superchains must divide chains, but {number} does not divide {chains}.")
+    return number
+
+
+def find_starts(
+    key: jax.Array, target: Target, chains: int, superchains: int | None, init: Any
+) -> Starts:
+    """A point for every chain; chains of one superchain have the same."""
+    if superchains is None:
+        return starts.find(key, target, chains, init)
+    found = starts.find(key, target, superchains, init)
+    size = chains // superchains
+    return Starts(jnp.repeat(found.x, size, axis=0), size * found.num_replaced)
+
+
+def hyperparams(tuning: Tuning, target: Target) -> Hyperparams:
+    """Values of an earlier run as arrays that fit the target."""
+    if not isinstance(tuning, Tuning):
+        raise TypeError(f"tuning must be the tuning of a run, not {type(tuning).__name__}.")
+    for name in ("metric", "mean", "direction"):
+        if np.shape(tuning[name]) != (target.dim,):
+            raise ValueError(
+                f"tuning holds a {name} of shape {np.shape(tuning[name])}, but the target has"
+                f" {target.dim} dimensions: pass the tuning of a run of the same target."
+            )
+    return tuning.hyperparams(target.dtype)

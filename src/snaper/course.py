@@ -1,0 +1,175 @@
+"""A run under way: its phases, and what it comes to."""
+
+import time
+from dataclasses import dataclass, field
+
+import jax.numpy as jnp
+import numpy as np
+
+from .config import Config
+from .diagnostics import certificate, findings
+from .diagnostics.stream import Look
+from .interrupt import Interrupt
+from .progress import Display, Snapshot
+from .record import Recorder
+from .result import Run, Tuning
+from .sampler import State
+from .stretch import Pace, advance
+from .target import Target
+from .until import Count, Progress, Stopped, Until
+from .watch import Watch
+
+
+@dataclass
+class Course:
+    """What is fixed of a run, and how far it has come."""
+
+    target: Target
+    config: Config
+    state: State
+    warming: Recorder
+    sampling: Recorder
+    pace: Pace
+    bar: Display
+    goal: Count | Until
+    least: int  # draws before the first look at the goal
+    superchains: int | None
+    keep: str
+    tuned: bool  # began with given values
+    num_replaced: int  # starting points
+    clock: list[float] = field(default_factory=lambda: [time.monotonic()])
+    rule: str | None = None  # that ended sampling
+
+    def warm_up(self, interrupt: Interrupt) -> None:
+        """Learn, until warm-up is over or Ctrl-C."""
+        for size in self.pace.stretches(self.warming, self.warming.wanted, interrupt):
+            self.state = advance(self.target, self.config, self.state, self.warming, size)
+            self.bar.show(self._snapshot("warm-up", self.warming))
+        self.clock.append(time.monotonic())
+
+    def draw(self, interrupt: Interrupt) -> None:
+        """Sample with what was learnt, until the goal is reached, a limit met, or Ctrl-C."""
+        watch = Watch(
+            self.target, self.config, self.state, self.superchains, self.keep == "moments"
+        )
+        self.sampling.watch = watch
+        while self.rule is None and not interrupt.requested:
+            look_at = self.goal.next_look(self.sampling.done, self.least)
+            for size in self.pace.stretches(self.sampling, look_at, interrupt):
+                self.state = advance(self.target, self.config, self.state, self.sampling, size)
+                self.bar.show(self._snapshot("sampling", self.sampling))
+                if self.goal.out_of_time(self._progress()):
+                    self.rule = "max_seconds"
+                    break
+            else:
+                self.rule = self.goal.rule(self._progress(), watch.look())
+        self.clock.append(time.monotonic())
+
+    def result(self) -> Run:
+        """All of it, for the user."""
+        warming, sampling, watch = self.warming, self.sampling, self.sampling.watch
+        assert watch is not None
+        seconds = (self.clock[1] - self.clock[0], self.clock[2] - self.clock[1])
+        stopped = Stopped(self.rule or "interrupted", sampling.done, sampling.gradients, seconds[1])
+        return Run(
+            target=self.target,
+            config=self.config,
+            unconstrained=sampling.x,
+            stats=sampling.stats(),
+            warmup_stats=warming.stats(),
+            tuning=Tuning.of(self.config.adapt.value(self.state.adapt, jnp.asarray(False))),
+            num_gradients=(warming.gradients, sampling.gradients),
+            findings=findings.find(self._facts(stopped)),
+            interrupted=self.rule is None,
+            seconds=seconds,
+            stopped=stopped,
+            superchains=self.superchains,
+            keep=self.keep,
+            state=self.state,
+            watch=watch,
+            scalar=sampling.scalar if watch.has_scalar else None,
+        )
+
+    def _progress(self) -> Progress:
+        elapsed = time.monotonic() - self.clock[1]
+        return Progress(self.sampling.done, self.sampling.gradients, elapsed)
+
+    def _snapshot(self, phase: str, now: Recorder) -> Snapshot:
+        last = now.last
+        look = None if now.watch is None else now.watch.look()
+        return Snapshot(
+            phase,
+            self.warming.done + self.sampling.done,
+            float(last.step_size),
+            last.leapfrogs,
+            last.acceptance,
+            int(now.diverging.sum()),
+            None if look is None else look.worst()[0],
+            look is not None and look.nested_rhat is not None,
+        )
+
+    def _facts(self, stopped: Stopped) -> findings.Facts:
+        """The plain numbers that findings are made of."""
+        warming, sampling, state, config = self.warming, self.sampling, self.state, self.config
+        draws = max(sampling.done, 1)
+        logp = np.asarray(state.chains.logp)
+        watch = sampling.watch
+        look = None if watch is None else watch.look()
+        bound = (
+            certificate.bound(sampling.scalar) if watch is not None and watch.has_scalar else None
+        )
+        return findings.Facts(
+            num_chains=logp.size,
+            num_replaced=self.num_replaced,
+            target_accept=config.adapt.step_size.target,
+            max_leapfrog=config.max_leapfrog,
+            tuned=self.tuned,
+            warmup_wanted=warming.wanted,
+            warmup_done=warming.done,
+            draws_wanted=sampling.wanted,
+            draws_done=sampling.done,
+            interrupted=stopped.rule == "interrupted",
+            reseeded=np.asarray(state.adapt.quarantine.reseeded),
+            warmup_step_size=warming.trace("step_size"),
+            warmup_length=warming.trace("mean_trajectory_length"),
+            warmup_cap=int(config.cap(state.num_warmup - 1, state.num_one_step, jnp.asarray(True))),
+            unusable=_unusable(warming.trace("criterion")),
+            accept_prob=sampling.accept_prob / draws,
+            accepted=sampling.accepted,
+            diverging=sampling.diverging,
+            capped=sampling.capped,
+            lp=sampling.lp / draws,
+            resolution=float(np.median(np.finfo(logp.dtype).eps * np.abs(logp))),
+            mixing=None if look is None else _mixing(self.target, look),
+            limit=_limit(self.goal, stopped),
+            tightness=float("nan") if bound is None else bound.tightness,
+        )
+
+
+def _unusable(criterion: np.ndarray) -> float:
+    """Share of a trace that is zero or not finite."""
+    return float(np.mean(~np.isfinite(criterion) | (criterion == 0))) if criterion.size else 0.0
+
+
+def _mixing(target: Target, look: Look) -> findings.Mixing:
+    rhat, where = look.worst()
+    constant = np.asarray(look.constant) & (int(look.num_draws) > 1)
+    still = np.flatnonzero(constant.any(axis=0))
+    return findings.Mixing(
+        int(look.num_draws),
+        rhat,
+        look.nested_rhat is not None,
+        target.coordinate_name(where),
+        float(np.min(np.minimum(look.ess, look.ess_squares))),
+        tuple(target.coordinate_name(int(i)) for i in still[:3]),
+        np.any(constant, axis=1),
+    )
+
+
+def _limit(goal: Count | Until, stopped: Stopped) -> str | None:
+    """What sampling ran into before it converged, and what it was asked for."""
+    if not isinstance(goal, Until) or not stopped.rule.startswith("max_"):
+        return None
+    asked = {"rhat": goal.rhat, "ess": goal.ess}
+    wanted = " and ".join(f"{name}={value}" for name, value in asked.items() if value is not None)
+    return f"{stopped.rule}={getattr(goal, stopped.rule)}" + (f" before {wanted}" if wanted else "")
