@@ -62,7 +62,8 @@ class Course:
                     self.rule = "max_seconds"
                     break
             else:
-                self.rule = self.goal.rule(self._progress(), watch.look())
+                if self.sampling.done >= look_at:  # not so after Ctrl-C
+                    self.rule = self.goal.rule(self._progress(), watch.look())
         self.clock.append(time.monotonic())
 
     def result(self) -> Run:

@@ -80,7 +80,8 @@ class Target:
             ONE point: returns a scalar. `params` has the structure of `like`.
         like: an example of the parameters: any pytree of floating-point arrays or numbers; only
             shapes and dtypes matter.
-        data: any pytree of arrays, handed to the log density unchanged.
+        data: any pytree of arrays, handed to the log density unchanged. What the function takes
+            from its surroundings instead is fixed when it is first used.
         constraints: for parameters that do not range over all reals, a dict from the parameter's
             name to a constraint of `numpyro.distributions.constraints`. The log density is then
             written for the constrained parameters; the Jacobian of the change of variables is

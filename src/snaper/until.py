@@ -64,6 +64,12 @@ class Until:
             if value is not None and not value > 0:
                 raise ValueError(f"{name} must be positive, not {value}.")
 
+        for name in ("max_draws", "every"):
+            value = getattr(self, name)
+            if value is not None and value != int(value):
+                raise ValueError(f"{name} must be a whole number, not {value}.")
+            object.__setattr__(self, name, None if value is None else int(value))
+
     def next_look(self, done: int, first: int) -> int:
         """The draw after which to look again."""
         if done < first:

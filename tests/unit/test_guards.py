@@ -126,3 +126,22 @@ def test_the_algorithm_by_hand():
     by_constant = jax.jit(snaper.step, static_argnums=(0, 1))(target, chosen, state)
     assert by_argument[0].chains.x.shape == (64, target.dim)
     np.testing.assert_allclose(by_argument[0].chains.x, by_constant[0].chains.x, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_short_chains_are_not_called_stuck(seed):
+    sizes = {"chains": 256, "warmup": 200, "draws": 3, "progress": False}
+    run = snaper.sample(normal_model(), **sizes, seed=seed)
+    assert not {"stuck", "constant"} & {finding.topic for finding in run.findings}
+
+
+def test_two_draws_of_one_chain_are_a_run():
+    for seed in range(4):
+        run = snaper.sample(normal_model(), chains=1, warmup=60, draws=2, seed=seed, progress=False)
+        assert run.unconstrained.shape == (1, 2, 3)
+
+
+def test_limits_are_whole_numbers():
+    assert snaper.Until(max_draws=1e3).max_draws == 1000
+    with pytest.raises(ValueError, match="every must be a whole number"):
+        snaper.Until(every=2.5)

@@ -88,7 +88,8 @@ def bound(f: np.ndarray) -> Bound | None:
     f = f.astype(float)
     rho = float(autocorrelation(f, np)[1])
     ess = float(effective_sample_size(f, np))
-    return Bound(ess, f.size * (1.0 - rho) / (1.0 + rho), f.size * (1.0 - rho))
+    largest = f.size * (1.0 - rho) / (1.0 + rho) if rho > -1.0 else np.inf
+    return Bound(ess, largest, f.size * (1.0 - rho))
 
 
 def scalar(criterion: Criterion, direction: Vector) -> tuple[ScalarOf, Vector] | None:

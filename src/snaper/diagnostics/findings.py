@@ -11,6 +11,7 @@ FEW_CHAINS = 16
 APART = 1.2  # the R-hat above which chains that had time enough disagree
 TIME_ENOUGH = 100  # draws
 SHORT_WARMUP = 50
+ENOUGH_TO_MOVE = 20  # draws in which a good chain moves, even among thousands
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,8 @@ def _sampling(facts: Facts) -> Iterator[Finding]:
             f"{facts.max_leapfrog} leapfrog steps: rescale or reparameterise the model, or raise "
             "max_leapfrog=.",
         )
-    stuck = facts.accepted < 0.01 * facts.draws_done
+    enough = facts.draws_done >= ENOUGH_TO_MOVE
+    stuck = (facts.accepted < 0.01 * facts.draws_done) & enough
     if stuck.any():
         yield Finding(
             "stuck",
@@ -207,7 +209,7 @@ def _acceptance(facts: Facts, stuck: np.ndarray) -> Iterator[Finding]:
 
 
 def _mixing(facts: Facts, mixing: Mixing, stuck: np.ndarray) -> Iterator[Finding]:
-    constant = mixing.constant_chains & ~stuck
+    constant = mixing.constant_chains & ~stuck & (facts.draws_done >= ENOUGH_TO_MOVE)
     if constant.any():
         yield Finding(
             "constant",
