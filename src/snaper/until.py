@@ -95,7 +95,8 @@ class Until:
         # Written so that NaN, of a coordinate that never changed, is not converged.
         mixed = self.rhat is None or bool(np.all(rhat < self.rhat))
         sizes = np.minimum(look.ess, look.ess_squares)
-        return mixed and (self.ess is None or bool(np.all(sizes >= self.ess)))
+        moved = not np.any(look.constant)  # one still chain among many hardly shows in R-hat
+        return moved and mixed and (self.ess is None or bool(np.all(sizes >= self.ess)))
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,16 @@ def test_constant_chains_are_marked_and_worth_nothing():
     assert np.argwhere(look.constant).tolist() == [[5, 1]]
 
 
+@pytest.mark.parametrize("chunk", [3, 7])
+def test_constant_chains_are_marked_whatever_rounding_does(chunk):
+    """The mean of three equal numbers need not be that number."""
+    draws = DRAWS.astype(np.float32)
+    draws[5, :, 1] = 0.1
+    look, _ = streamed(draws, chunk)
+    assert look.ess[1] == 0.0
+    assert np.argwhere(look.constant).tolist() == [[5, 1]]
+
+
 def test_no_draws_are_no_news():
     zero = jnp.zeros(DIM)
     look = stream.look(stream.init(jnp.zeros((NUM_CHAINS, DIM))), zero, None)

@@ -216,7 +216,7 @@ def look(stream: Stream, centre: Vector, superchains: int | None) -> Look:
         _ess_between(Part(count, stream.squares.mean, stream.squares.m2)),
         _lag_one(stream.squares, count),
         _lag_one(stream.scalar, count),
-        chains.m2 <= 0,
+        _still(chains),
     )
 
 
@@ -224,6 +224,12 @@ def _variance(chains: Part) -> jax.Array:
     """Of all draws of all chains."""
     between = jnp.var(chains.mean, axis=0)
     return jnp.mean(chains.m2, axis=0) / jnp.maximum(chains.num_draws, 1.0) + between
+
+
+def _still(chains: Part) -> jax.Array:
+    """Which chains never moved: their deviations are within what rounding of the mean leaves."""
+    rounding = 16.0 * jnp.finfo(chains.mean.dtype).eps * jnp.abs(chains.mean)
+    return chains.m2 <= chains.num_draws * rounding**2
 
 
 def _ess_between(chains: Part) -> jax.Array:
@@ -234,7 +240,7 @@ def _ess_between(chains: Part) -> jax.Array:
     if num_chains == 1:
         return jnp.full(chains.mean.shape[1:], jnp.nan, chains.mean.dtype)
     spread = jnp.var(chains.mean, axis=0, ddof=1)
-    moved = jnp.all(chains.m2 > 0, axis=0) & (spread > 0)
+    moved = ~jnp.any(_still(chains), axis=0) & (spread > 0)
     return jnp.where(moved, num_chains * _variance(chains) / jnp.where(moved, spread, 1.0), 0.0)
 
 
