@@ -1,4 +1,5 @@
-"""Every reduction over chains: the only places where one chain's numbers meet another's.
+"""Reductions over chains. Beside these, one chain's numbers meet another's only where
+`adapt/quarantine.py` moves a lost chain to the place of another.
 
 Weights say how much each chain counts; a weight of zero leaves a chain out.
 """
