@@ -11,9 +11,11 @@ from ..target import Target
 
 
 class Pooled(NamedTuple):
-    """How many values, their mean and sum of squared deviations, by name."""
+    """How many draws of each chain, and by name the mean and the sum over draws of squared
+    deviations, these averaged over chains.
+    """
 
-    num_values: Scalar
+    num_draws: Scalar  # not values: 16 thousand chains would soon have more of them than int32
     mean: dict[str, jax.Array]
     m2: dict[str, jax.Array]
 
@@ -31,12 +33,10 @@ def update(target: Target, pooled: Pooled, x: jax.Array, count: Scalar) -> Poole
     """Take in the first `count` rows of x [slot, chain, dim], one at a time: named values may be
     many more numbers than x.
     """
-    num_chains = x.shape[1]
 
     def body(row, pooled):
         named = jax.vmap(target.constrain)(x[row])
-        total = pooled.num_values + num_chains
-        share = num_chains / total.astype(x.dtype)
+        share = 1.0 / (pooled.num_draws + 1).astype(x.dtype)
         mean, m2 = {}, {}
         for name, values in named.items():
             values = values.astype(x.dtype)
@@ -45,17 +45,17 @@ def update(target: Target, pooled: Pooled, x: jax.Array, count: Scalar) -> Poole
             mean[name] = pooled.mean[name] + share * gap
             m2[name] = (
                 pooled.m2[name]
-                + jnp.sum((values - centre) ** 2, axis=0)
-                + gap**2 * share * pooled.num_values.astype(x.dtype)
+                + jnp.mean((values - centre) ** 2, axis=0)
+                + gap**2 * share * pooled.num_draws.astype(x.dtype)
             )
-        return Pooled(total, mean, m2)
+        return Pooled(pooled.num_draws + 1, mean, m2)
 
     return jax.lax.fori_loop(0, count, body, pooled)
 
 
 def mean_and_sd(pooled: Pooled) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Mean and standard deviation by name; NaN of no values."""
-    count = int(pooled.num_values) or float("nan")
+    """Mean and standard deviation by name; NaN of no draws."""
+    count = int(pooled.num_draws) or float("nan")
     return {
         name: (np.asarray(mean) * (count / count), np.sqrt(np.asarray(pooled.m2[name]) / count))
         for name, mean in pooled.mean.items()
