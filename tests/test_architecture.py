@@ -119,7 +119,7 @@ MAY_IMPORT = {
 THIRD_PARTY = {"jax", "numpy", "numpyro", "optax", "tqdm"}
 EXTRAS = {
     "models.*": {"pymc", "pytensor"},
-    "diagnostics.summary": {"arviz_stats"},
+    "diagnostics.estimators": {"arviz_stats"},
     "arviz": {"arviz"},
 }  # which modules may import what not everybody has
 

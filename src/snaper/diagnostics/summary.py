@@ -1,18 +1,18 @@
 """A small table for people."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from .ess import effective_sample_size, nested_rhat, split_rhat
+from .estimators import Estimators, Rows, choose
 from .findings import Finding
 from .moments import Moments
 
 _MAX_ROWS = 60
 _MIN_DRAWS = 8  # below this, autocorrelations mean nothing,
 _MIN_EFFECTIVE = 2.0  # nor do they where a chain has fewer effective draws
-_MAX_RANKED = 10_000_000  # numbers that are ranked within a second or two
+_MIN_NESTED = 4  # as ArviZ-stats has it for nested R-hat
 _COUNTS = ("ess", "ess_tail")
 _RATIOS = ("rhat", "nested")
 
@@ -55,16 +55,21 @@ def summarise(
 ) -> Summary:
     """Moments, quantiles, ESS and R-hat of every coordinate of draws (chain, draw, ...).
 
-    With ArviZ-stats installed, ESS is of the bulk and of the tails, and MCSE is of the mean.
+    With ArviZ-stats installed, all but moments and quantiles are its: ESS of the bulk and of the
+    tails, MCSE of the mean, split R-hat, and nested R-hat of whole chains. Neither R-hat is
+    rank-normalised, and so they are what `Until` and findings call R-hat.
     """
     num_chains, num_draws = next(iter(draws.values())).shape[:2]
     names = [each for name, x in draws.items() for each in _coordinates(name, x.shape[2:])]
-    ranked = _ranked(num_chains, num_draws, len(names))
-    columns = {name: [np.zeros(0)] for name in _columns(ranked, superchains)}
+    estimators = choose(num_chains, num_chains * num_draws * len(names))
+    if num_draws < _MIN_DRAWS:
+        estimators = estimators._replace(sizes={"ess": _untold})
+    columns = {name: [np.zeros(0)] for name in _columns(estimators, superchains)}
     for values in draws.values():
-        size = int(np.prod(values.shape[2:], dtype=int))  # -1 cannot be told of no draws
-        flat = values.reshape(num_chains, num_draws, size).astype(float)
-        for name, column in _table(flat, ranked, superchains).items():
+        rows = _rows(values)
+        with np.errstate(all="ignore"):  # numbers that overflowed have no estimates, and show it
+            table = _table(rows, estimators, superchains)
+        for name, column in table.items():
             columns[name].append(column)
     table = np.stack([np.concatenate(column) for column in columns.values()], axis=1)
     summary = Summary(
@@ -74,7 +79,7 @@ def summarise(
         _heading(num_chains, num_draws, num_gradients, seconds),
         findings,
     )
-    summary.notes.extend(_notes(summary, num_draws, ranked))
+    summary.notes.extend(_notes(summary, num_draws, estimators.note))
     return summary
 
 
@@ -105,73 +110,80 @@ def _heading(num_chains, num_draws, num_gradients, seconds) -> str:
     )
 
 
-def _ranked(num_chains: int, num_draws: int, dim: int):
-    """ArviZ-stats, if it is there and has something to do that takes no more than seconds."""
-    enough = num_chains > 1 and num_draws >= _MIN_DRAWS
-    if not enough or num_chains * num_draws * dim > _MAX_RANKED:
-        return None
-    try:
-        from arviz_stats.base.array import array_stats
-    except ImportError:
-        return None
-    return array_stats
+def _rows(values: np.ndarray) -> Rows:
+    """A parameter's draws (chain, draw, ...) by coordinate, each in one piece of memory."""
+    size = int(np.prod(values.shape[2:], dtype=int))  # -1 cannot be told of no draws
+    flat = values.reshape(*values.shape[:2], size)
+    return np.ascontiguousarray(np.moveaxis(flat, -1, 0), dtype=float)
 
 
-def _columns(ranked, superchains: int | None) -> tuple[str, ...]:
+def _columns(estimators: Estimators, superchains: int | None) -> tuple[str, ...]:
+    sizes = estimators.sizes
     return (
-        *(("mean", "sd", "mcse") if ranked else ("mean", "sd")),
+        *("mean", "sd", *(name for name in sizes if name not in _COUNTS)),
         *("5%", "50%", "95%"),
-        *_COUNTS[: 2 if ranked else 1],
+        *(name for name in _COUNTS if name in sizes),
         *_RATIOS[: 1 if superchains is None else 2],
     )
 
 
-def _table(x: np.ndarray, ranked, superchains: int | None) -> dict[str, np.ndarray]:
-    """Columns of the table for coordinates of x (chain, draw, dim)."""
-    _, num_draws, dim = x.shape
-    table = {name: np.full(dim, np.nan) for name in _columns(ranked, superchains)}
-    if num_draws == 0 or dim == 0:
+def _table(x: Rows, estimators: Estimators, superchains: int | None) -> dict[str, np.ndarray]:
+    """Columns of the table; NaN where a number would mean nothing."""
+    num_rows, _, num_draws = x.shape
+    table = {name: np.full(num_rows, np.nan) for name in _columns(estimators, superchains)}
+    if num_draws == 0 or num_rows == 0:
         return table
-    pooled = x.reshape(-1, dim)
-    table["mean"], table["sd"] = pooled.mean(axis=0), pooled.std(axis=0)
-    table["5%"], table["50%"], table["95%"] = np.quantile(pooled, [0.05, 0.5, 0.95], axis=0)
-    if superchains is not None:
-        table["nested"] = nested_rhat(x, superchains, np)
+
+    def fill(column: str, where: np.ndarray, estimate: Callable[[Rows], np.ndarray]) -> None:
+        if where.any():
+            table[column][where] = estimate(x[where])
+
+    pooled = x.reshape(num_rows, -1)
+    varies = np.ptp(pooled, axis=1) != 0  # a variance is not: rounding leaves some of a constant
+    table["mean"], table["sd"] = pooled.mean(axis=1), np.where(varies, pooled.std(axis=1), 0.0)
+    table["5%"], table["50%"], table["95%"] = np.quantile(pooled, [0.05, 0.5, 0.95], axis=1)
+    moved = np.ptp(x, axis=2) > 0  # of every chain
+    judged = moved.any(axis=1) & np.isfinite(table["sd"])
+    if superchains is not None and num_draws >= _MIN_NESTED:
+        fill("nested", judged, lambda rows: _finite(estimators.nested(rows, superchains)))
     if num_draws < _MIN_DRAWS:
         return table
-    table["rhat"] = split_rhat(x, xp=np)
-    told = _has_effective_draws(x)
-    if ranked:
-        axes = {"chain_axis": 0, "draw_axis": 1}
-        some = x[..., told]
-        table["mcse"][told] = ranked.mcse(some, method="mean", **axes)
-        table["ess"][told] = ranked.ess(some, method="bulk", **axes)
-        table["ess_tail"][told] = ranked.ess(some, method="tail", prob=(0.05, 0.95), **axes)
-    else:
-        sizes = [float(effective_sample_size(x[..., i], np)) for i in np.flatnonzero(told)]
-        table["ess"][told] = sizes
-    stuck = np.any(np.ptp(x, axis=1) == 0, axis=0) & (table["sd"] > 0)
-    for name in _COUNTS[: 2 if ranked else 1]:
-        table[name][stuck] = 0.0
+    fill("rhat", judged, lambda rows: _finite(estimators.rhat(rows)))
+    told = judged & _has_effective_draws(x)
+    for name, size in estimators.sizes.items():
+        fill(name, told, size)
+        table[name][varies & ~moved.all(axis=1)] = 0.0 if name in _COUNTS else np.nan
     return table
 
 
-def _has_effective_draws(x: np.ndarray) -> np.ndarray:
+def _finite(ratio: np.ndarray) -> np.ndarray:
+    """NaN where nothing varies within, but only between."""
+    return np.where(np.isfinite(ratio), ratio, np.nan)
+
+
+def _untold(x: Rows) -> np.ndarray:
+    """The effective size of too few draws."""
+    return np.full(len(x), np.nan)
+
+
+def _has_effective_draws(x: Rows) -> np.ndarray:
     """Where chains are long enough for autocorrelations, judged by how much their means differ,
     which takes no autocorrelations.
     """
-    variance = x.var(axis=(0, 1))
-    if x.shape[0] == 1:
-        return variance > 0
-    return (variance > 0) & (variance >= _MIN_EFFECTIVE * x.mean(axis=1).var(axis=0, ddof=1))
+    if x.shape[1] == 1:
+        return np.ones(len(x), bool)
+    return x.var(axis=(1, 2)) >= _MIN_EFFECTIVE * x.mean(axis=2).var(axis=1, ddof=1)
 
 
-def _notes(summary: Summary, num_draws: int, ranked) -> Iterator[str]:
+def _notes(summary: Summary, num_draws: int, note: str | None) -> Iterator[str]:
     """What a reader of the table should know about it."""
     if num_draws == 0:
         return
     if num_draws < _MIN_DRAWS:
         yield f"{num_draws} draws are too few to tell an effective sample size: draw more."
+    if num_draws < _MIN_NESTED and "nested" in summary.columns:
+        yield f"{num_draws} draws are too few to tell nested R-hat: draw {_MIN_NESTED} or more."
+    if num_draws < _MIN_DRAWS:
         return
     missing = int(np.sum(np.isnan(summary["ess"]) & (summary["sd"] > 0)))
     if missing:
@@ -179,8 +191,8 @@ def _notes(summary: Summary, num_draws: int, ranked) -> Iterator[str]:
             f"{missing} of {len(summary.names)} rows have fewer than two effective draws per chain,"
             " too few to tell an effective sample size: draw more."
         )
-    if not ranked and summary.table.size:
-        yield "ess is of the mean; arviz.summary(run.to_arviz()) has it for bulk and tails."
+    if note is not None and summary.table.size:
+        yield note
 
 
 def _coordinates(name: str, shape: tuple[int, ...]) -> Iterator[str]:
