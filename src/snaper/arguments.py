@@ -1,6 +1,7 @@
 """What users pass to `sample`, checked: one sentence for what does not fit."""
 
 import operator
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -60,12 +61,18 @@ def chosen_config(preset: str | Config, *choices: Any) -> Config:
     return preset
 
 
-def until(until: Any) -> Until:
-    if isinstance(until, Until):
-        return until
-    raise TypeError(
-        f"until must be a snaper.Until, such as snaper.Until(rhat=1.01), not {until!r}."
-    )
+def until(until: Any, chains: int, chunk: int | None) -> Until:
+    """A condition that so many chains can fulfil; looks are `chunk` draws apart if not told."""
+    if not isinstance(until, Until):
+        raise TypeError(
+            f"until must be a snaper.Until, such as snaper.Until(rhat=1.01), not {until!r}."
+        )
+    if until.ess is not None and chains == 1:
+        raise ValueError(
+            f"Until(ess={until.ess:g}) is told by how much chains differ, which 1 chain does not: "
+            "use chains=2 or more, or Until(rhat=) alone."
+        )
+    return until if until.every else replace(until, every=chunk)
 
 
 def groups(superchains: Any, chains: int) -> int:
@@ -83,6 +90,13 @@ def find_starts(
     if superchains is None:
         return starts.find(key, target, chains, init)
     found = starts.find(key, target, superchains, init)
+    different = len(np.unique(np.asarray(found.x), axis=0))
+    if different < superchains:
+        why = f", {found.num_replaced} unusable ones aside" if found.num_replaced else ""
+        raise ValueError(
+            f"superchains={superchains} must begin at as many different points, but init gives "
+            f"{different}{why}: give one usable point for each, or leave init= out."
+        )
     size = chains // superchains
     return Starts(jnp.repeat(found.x, size, axis=0), size * found.num_replaced)
 

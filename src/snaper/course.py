@@ -8,13 +8,15 @@ import numpy as np
 
 from .config import Config
 from .diagnostics import certificate, findings
-from .diagnostics.stream import Look
+from .diagnostics.functions import Functions
+from .diagnostics.judged import Judged
 from .interrupt import Interrupt
+from .keep import Draws, Nothing, Statistics
 from .progress import Display, Snapshot
 from .record import Recorder
 from .result import Run, Tuning
 from .sampler import State
-from .stretch import Pace, advance
+from .stretch import Pace, Whole, advance
 from .target import Target
 from .until import Count, Progress, Stopped, Until
 from .watch import Watch
@@ -27,44 +29,51 @@ class Course:
     target: Target
     config: Config
     state: State
-    warming: Recorder
-    sampling: Recorder
+    warming: Recorder[Statistics]
+    sampling: Recorder[Draws | Nothing]
+    slots: int  # of the buffer between the two
     pace: Pace
+    between: Pace | Whole  # looks
     bar: Display
     goal: Count | Until
+    functions: Functions | None  # that the goal is about, if not about coordinates
     least: int  # draws before the first look at the goal
     superchains: int | None
     keep: str
     tuned: bool  # began with given values
     num_replaced: int  # starting points
+    one_start: bool  # shared by all chains
     clock: list[float] = field(default_factory=lambda: [time.monotonic()])
     rule: str | None = None  # that ended sampling
 
     def warm_up(self, interrupt: Interrupt) -> None:
         """Learn, until warm-up is over or Ctrl-C."""
         for size in self.pace.stretches(self.warming, self.warming.wanted, interrupt):
-            self.state = advance(self.target, self.config, self.state, self.warming, size)
-            self.bar.show(self._snapshot("warm-up", self.warming))
+            self._advance("warm-up", self.warming, size)
         self.clock.append(time.monotonic())
 
     def draw(self, interrupt: Interrupt) -> None:
         """Sample with what was learnt, until the goal is reached, a limit met, or Ctrl-C."""
-        watch = Watch(
-            self.target, self.config, self.state, self.superchains, self.keep == "moments"
-        )
+        named = self.keep == "moments"
+        watch = Watch(self.target, self.config, self.state, self.superchains, named, self.functions)
         self.sampling.watch = watch
         while self.rule is None and not interrupt.requested:
             look_at = self.goal.next_look(self.sampling.done, self.least)
-            for size in self.pace.stretches(self.sampling, look_at, interrupt):
-                self.state = advance(self.target, self.config, self.state, self.sampling, size)
-                self.bar.show(self._snapshot("sampling", self.sampling))
+            pace = self.pace if self.sampling.done < self.least else self.between
+            for size in pace.stretches(self.sampling, look_at, interrupt):
+                self._advance("sampling", self.sampling, size)
                 if self.goal.out_of_time(self._progress()):
                     self.rule = "max_seconds"
                     break
             else:
                 if self.sampling.done >= look_at:  # not so after Ctrl-C
-                    self.rule = self.goal.rule(self._progress(), watch.look())
+                    self.rule = self.goal.rule(self._progress(), watch.asked())
         self.clock.append(time.monotonic())
+
+    def _advance(self, phase: str, recorder: Recorder, size: int) -> None:
+        self.state = advance(self.target, self.config, self.state, recorder, size, self.slots)
+        done = self.warming.done + self.sampling.done
+        self.bar.show(done, lambda: self._snapshot(phase, recorder))
 
     def result(self) -> Run:
         """All of it, for the user."""
@@ -75,9 +84,9 @@ class Course:
         return Run(
             target=self.target,
             config=self.config,
-            unconstrained=sampling.x,
-            stats=sampling.stats(),
-            warmup_stats=warming.stats(),
+            unconstrained=sampling.kept.x,
+            stats=sampling.kept.stats(),
+            warmup_stats=warming.kept.stats(),
             tuning=Tuning.of(self.config.adapt.value(self.state.adapt, jnp.asarray(False))),
             num_gradients=(warming.gradients, sampling.gradients),
             findings=findings.find(self._facts(stopped)),
@@ -88,7 +97,7 @@ class Course:
             keep=self.keep,
             state=self.state,
             watch=watch,
-            scalar=sampling.scalar if watch.has_scalar else None,
+            scalar=sampling.kept.scalar if watch.has_scalar else None,
         )
 
     def _progress(self) -> Progress:
@@ -97,7 +106,7 @@ class Course:
 
     def _snapshot(self, phase: str, now: Recorder) -> Snapshot:
         last = now.last
-        look = None if now.watch is None else now.watch.look()
+        judged = None if now.watch is None else now.watch.asked()
         return Snapshot(
             phase,
             self.warming.done + self.sampling.done,
@@ -105,8 +114,8 @@ class Course:
             last.leapfrogs,
             last.acceptance,
             int(now.diverging.sum()),
-            None if look is None else look.worst()[0],
-            look is not None and look.nested_rhat is not None,
+            None if judged is None else judged.worst()[0],
+            judged is not None and judged.nested,
         )
 
     def _facts(self, stopped: Stopped) -> findings.Facts:
@@ -115,10 +124,9 @@ class Course:
         draws = max(sampling.done, 1)
         logp = np.asarray(state.chains.logp)
         watch = sampling.watch
-        look = None if watch is None else watch.look()
-        bound = (
-            certificate.bound(sampling.scalar) if watch is not None and watch.has_scalar else None
-        )
+        mixing = None if watch is None else _mixing(watch.coordinates())
+        asked = None if watch is None or self.functions is None else _mixing(watch.asked())
+        bound = None if watch is None else watch.bound(sampling.kept.scalar)
         return findings.Facts(
             num_chains=logp.size,
             num_replaced=self.num_replaced,
@@ -131,19 +139,21 @@ class Course:
             draws_done=sampling.done,
             interrupted=stopped.rule == "interrupted",
             reseeded=np.asarray(state.adapt.quarantine.reseeded),
-            warmup_step_size=warming.trace("step_size"),
-            warmup_length=warming.trace("mean_trajectory_length"),
+            warmup_step_size=warming.kept.trace("step_size"),
+            warmup_length=warming.kept.trace("mean_trajectory_length"),
             warmup_cap=int(config.cap(state.num_warmup - 1, state.num_one_step, jnp.asarray(True))),
-            unusable=_unusable(warming.trace("criterion")),
+            unusable=_unusable(warming.kept.trace("criterion")),
             accept_prob=sampling.accept_prob / draws,
             accepted=sampling.accepted,
             diverging=sampling.diverging,
             capped=sampling.capped,
             lp=sampling.lp / draws,
             resolution=float(np.median(np.finfo(logp.dtype).eps * np.abs(logp))),
-            mixing=None if look is None else _mixing(self.target, look),
+            one_start=self.one_start,
+            mixing=mixing,
+            asked=asked,
             limit=_limit(self.goal, stopped),
-            tightness=float("nan") if bound is None else bound.tightness,
+            tightness=bound.tightness if isinstance(bound, certificate.Bound) else float("nan"),
         )
 
 
@@ -152,17 +162,19 @@ def _unusable(criterion: np.ndarray) -> float:
     return float(np.mean(~np.isfinite(criterion) | (criterion == 0))) if criterion.size else 0.0
 
 
-def _mixing(target: Target, look: Look) -> findings.Mixing:
-    rhat, where = look.worst()
-    constant = np.asarray(look.constant) & (int(look.num_draws) > 1)
+def _mixing(judged: Judged) -> findings.Mixing:
+    constant = judged.constant & (judged.num_draws > 1)
     still = np.flatnonzero(constant.any(axis=0))
+    rhat, worst = judged.worst()
+    ess, least = judged.least()
     return findings.Mixing(
-        int(look.num_draws),
+        judged.num_draws,
         rhat,
-        look.nested_rhat is not None,
-        target.coordinate_name(where),
-        float(np.min(np.minimum(look.ess, look.ess_squares))),
-        tuple(target.coordinate_name(int(i)) for i in still[:3]),
+        judged.nested,
+        worst,
+        ess,
+        least,
+        tuple(judged.name(int(i)) for i in still[:3]),
         np.any(constant, axis=1),
     )
 

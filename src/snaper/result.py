@@ -9,8 +9,7 @@ import numpy as np
 
 from .adapt import Hyperparams
 from .config import Config
-from .diagnostics import certificate
-from .diagnostics.certificate import Certificate
+from .diagnostics.certificate import Certificate, Untold
 from .diagnostics.ess import ess_of_squares
 from .diagnostics.findings import Finding
 from .diagnostics.moments import Moments, Named
@@ -79,8 +78,8 @@ class Run:
     target: Target
     config: Config
     unconstrained: np.ndarray
-    stats: dict[str, np.ndarray]
-    warmup_stats: dict[str, np.ndarray]
+    stats: dict[str, np.ndarray]  # empty with keep="moments",
+    warmup_stats: dict[str, np.ndarray]  # which keeps three of these: what all chains share
     tuning: Tuning
     num_gradients: tuple[int, int]  # (warm-up, sampling), of the whole batch of chains
     findings: list[Finding]
@@ -91,7 +90,7 @@ class Run:
     keep: str  # "draws" or "moments"
     state: State = field(repr=False)
     watch: Watch = field(repr=False)
-    scalar: np.ndarray | None = field(repr=False)  # the criterion's, [chain, draw], if it has one
+    scalar: np.ndarray | None = field(repr=False)  # the criterion's, [chain, draw], if kept
 
     @cached_property
     def draws(self) -> dict[str, np.ndarray]:
@@ -112,13 +111,14 @@ class Run:
         return Moments.of(self.watch.look(), names, _named(self.draws) if named is None else named)
 
     @cached_property
-    def certificate(self) -> Certificate | None:
-        """Whether trajectories were tuned for what is slowest; None where the criterion has no
-        scalar, or nothing was drawn.
+    def certificate(self) -> Certificate | Untold:
+        """Whether trajectories were tuned for what is slowest, or why that cannot be told: the
+        criterion needs a scalar, and chains 100 draws. Without kept draws, sizes are told by how
+        chains differ, of which there must then be 32.
         """
-        bound = None if self.scalar is None else certificate.bound(self.scalar)
-        if bound is None:
-            return None
+        bound = self.watch.bound(self.scalar)
+        if isinstance(bound, Untold):
+            return bound
         if self.keep == "draws":
             sizes = np.asarray(ess_of_squares(jnp.asarray(self.unconstrained)))
         else:

@@ -11,12 +11,14 @@ from . import progress as display
 from .config import Config
 from .course import Course
 from .criteria import Criterion
+from .diagnostics import functions
 from .interrupt import Interrupt
+from .keep import TRACES, Draws, Nothing, Statistics
 from .models import as_target
-from .record import Recorder
+from .record import Recorder, num_kept
 from .result import Run, Tuning
-from .stretch import Pace
-from .until import FIRST_LOOK, Count, Until
+from .stretch import Pace, Whole, slots
+from .until import FIRST_LOOK, LONGEST, Count, Until
 
 
 def sample(
@@ -64,14 +66,14 @@ def sample(
             with, and chains should begin where that run ended: init=run.unconstrained[:, -1].
         superchains: start so many groups of chains, each group at one point: nested R-hat then
             tells whether the starts are forgotten, even where chains are short. `init` holds the
-            groups' points.
+            groups' points, which must differ.
         until: sample until a condition holds; see `snaper.Until`.
         keep: "draws", or "moments" for `run.moments` alone, in memory that does not grow with
-            draws times dimensions.
+            draws: nothing is kept of each of them, and `run.stats` is empty.
         thin: keep draws number 0, thin, 2 thin, ...; moments and diagnostics are of these.
         progress: show progress; changes nothing else.
-        chunk: transitions per compiled stretch; None sizes them to about half a second. Changes
-            no draw.
+        chunk: transitions per compiled stretch; None sizes them to about half a second, or with
+            `until` from look to look. Changes no draw.
         model_kwargs: keyword arguments of a NumPyro model.
     """
     count = arguments.count
@@ -81,7 +83,8 @@ def sample(
         count("warmup", warmup, 0),
     )
     least = (FIRST_LOOK if until else 1000) if draws is None else count("draws", draws, 0)
-    goal = Count(least) if until is None else arguments.until(until)
+    pace = Pace(None if chunk is None else count("chunk", chunk, 1))
+    goal = Count(least) if until is None else arguments.until(until, chains, chunk)
     if keep not in ("draws", "moments"):
         raise ValueError(f"keep must be 'draws' or 'moments', not {keep!r}.")
     groups = None if superchains is None else arguments.groups(superchains, chains)
@@ -90,22 +93,32 @@ def sample(
     key_start, key_run = jax.random.split(arguments.random_key(seed))
     start = arguments.find_starts(key_start, target, chains, groups, init)
     given = None if tuning is None else arguments.hyperparams(tuning, target)
+    asked = None if until is None or until.of is None else functions.choose(target, until.of)
 
     shape = (chains, target.dim, target.dtype)
+    if keep == "draws":
+        statistics, kept = Statistics(chains), Draws(*shape, num_kept(least, thin))
+    else:
+        statistics, kept = Statistics(chains, TRACES), Nothing(*shape)
+    timed = until is None or until.max_seconds is not None or chunk is not None
     course = Course(
         target=target,
         config=chosen,
         state=sampler.init(key_run, target, chosen, start.x, warmup, given),
-        warming=Recorder(*shape, warmup, 1),
-        sampling=Recorder(*shape, goal.max_draws, thin, least if keep == "draws" else None),
-        pace=Pace(None if chunk is None else count("chunk", chunk, 1)),
-        bar=display.start(warmup + goal.max_draws, progress),
+        warming=Recorder(chains, warmup, 1, statistics),
+        sampling=Recorder(chains, goal.max_draws, thin, kept),
+        slots=slots(chains, target, None if until is None else LONGEST),
+        pace=pace,
+        between=pace if timed else Whole(),
+        bar=display.start(warmup + goal.max_draws, progress, certain=until is None),
         goal=goal,
+        functions=asked,
         least=least,
         superchains=groups,
         keep=keep,
         tuned=tuning is not None,
         num_replaced=start.num_replaced,
+        one_start=start.all_one,
     )
     with Interrupt() as interrupt:
         with closing(course.bar):
@@ -113,5 +126,6 @@ def sample(
             course.draw(interrupt)
         run = course.result()  # Ctrl-C does not lose a finished run either
     for finding in run.findings:
-        print(f"snaper: {finding}", file=sys.stderr)
+        if finding.severity == "trouble":  # notes are for whoever looks at the run
+            print(f"snaper: {finding}", file=sys.stderr)
     return run

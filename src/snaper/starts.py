@@ -25,6 +25,11 @@ class Starts(NamedTuple):
     x: Positions
     num_replaced: int
 
+    @property
+    def all_one(self) -> bool:
+        """Whether chains share one point."""
+        return bool(jnp.all(self.x == self.x[0]))
+
 
 def find(key: Key, target: Target, num_chains: int, init: Any = None) -> Starts:
     """Starting points for every chain.

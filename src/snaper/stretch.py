@@ -1,4 +1,4 @@
-"""Stretches of compiled transitions, sized by wall time and recorded."""
+"""Stretches of compiled transitions: how long they are, and their record."""
 
 import time
 
@@ -40,12 +40,27 @@ class Pace:
         self._compiled = True
 
 
+class Whole:
+    """One stretch from look to look, so that a goal is judged at the end of every stretch."""
+
+    def stretches(self, recorder: Recorder, wanted: int, interrupt: Interrupt):
+        """The stretch that remains, unless there was Ctrl-C."""
+        if recorder.done < wanted and not interrupt.requested:
+            yield wanted - recorder.done
+
+
+def slots(num_chains: int, target: Target, longest: int | None) -> int:
+    """Of the buffer for stretches that are at most so long: each call of the compiled function
+    makes a new one, which short stretches should not wait for.
+    """
+    room = chunk.capacity(num_chains, target.dim, target.dtype.itemsize)
+    return room if longest is None else min(room, longest)
+
+
 def advance(
-    target: Target, config: Config, state: State, recorder: Recorder, num_steps: int
+    target: Target, config: Config, state: State, recorder: Recorder, num_steps: int, slots: int
 ) -> State:
     """A stretch of transitions, recorded. Longer ones than the buffer holds are cut in pieces."""
-    num_chains, dim = state.chains.x.shape
-    slots = chunk.capacity(num_chains, dim, state.chains.x.dtype.itemsize)
     while num_steps > 0:
         first_slot = -(-recorder.done // recorder.thin)
         last = (first_slot + slots - 1) * recorder.thin  # the transition that fills the buffer

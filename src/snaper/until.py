@@ -1,14 +1,16 @@
 """When to stop sampling."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .diagnostics.stream import Look
+from .diagnostics.judged import Judged
 
 FIRST_LOOK = 20
+LONGEST = 32  # draws between looks, and so in a compiled stretch, unless asked for
 
 
 class Progress(NamedTuple):
@@ -35,7 +37,9 @@ class Until:
 
     Looks are at draw numbers that depend on nothing but the arguments, so that the same seed stops
     at the same draw on any machine, unless `max_seconds` ends it. The first look is after `draws`
-    of `snaper.sample` (20 unless given), the next ones each after a tenth more.
+    of `snaper.sample` (20 unless given), the next ones each after a tenth more, but never more than
+    32. From the first look on every compiled stretch ends at a look, so that sampling ends with the
+    stretch in which the condition came to hold.
 
     Args:
         rhat: the largest R-hat of a coordinate that counts as converged: nested R-hat where
@@ -45,8 +49,14 @@ class Until:
             within a third or so, 64 within a sixth. None for no such condition.
         max_draws: stop after so many draws in any case.
         max_gradients: stop at the first look after so many gradients of sampling.
-        max_seconds: stop after so many seconds of sampling, compilation included.
-        every: look every so many draws instead.
+        max_seconds: stop after so many seconds of sampling, compilation included; stretches are
+            then cut to about half a second.
+        every: look every so many draws instead; None takes `chunk` of `snaper.sample` if that is
+            given. Fewer than 32 let Ctrl-C act sooner where a draw takes seconds.
+        of: what the conditions are of, instead of all unconstrained coordinates and their squares:
+            names of parameters, or a function of one draw's parameters (a dict by name, as the log
+            density sees them) that returns a number, an array, or a dict of these, such as
+            `lambda p: {"ratio": p["a"] / p["b"]}`.
     """
 
     rhat: float | None = 1.01
@@ -55,6 +65,7 @@ class Until:
     max_gradients: int | None = None
     max_seconds: float | None = None
     every: int | None = None
+    of: Sequence[str] | Callable[[dict[str, Any]], Any] | None = None
 
     def __post_init__(self):
         if self.rhat is not None and not self.rhat > 1.0:
@@ -70,33 +81,34 @@ class Until:
                 raise ValueError(f"{name} must be a whole number, not {value}.")
             object.__setattr__(self, name, None if value is None else int(value))
 
+        if isinstance(self.of, list):  # may not be part of what is compared and hashed
+            object.__setattr__(self, "of", tuple(self.of))
+
     def next_look(self, done: int, first: int) -> int:
         """The draw after which to look again."""
         if done < first:
             return min(first, self.max_draws)
-        return min(done + (self.every or max(done // 10, 1)), self.max_draws)
+        return min(done + (self.every or min(max(done // 10, 1), LONGEST)), self.max_draws)
 
     def out_of_time(self, now: Progress) -> bool:
         """Whether to stop even between looks."""
         return now.seconds >= (self.max_seconds or math.inf)
 
-    def rule(self, now: Progress, look: Look) -> str | None:
+    def rule(self, now: Progress, judged: Judged) -> str | None:
         """The rule that ends sampling at this look, if one does."""
-        if self._converged(look):
+        if self._converged(judged):
             return "converged"
         if now.draws >= self.max_draws:
             return "max_draws"
         return "max_gradients" if now.gradients >= (self.max_gradients or math.inf) else None
 
-    def _converged(self, look: Look) -> bool:
+    def _converged(self, judged: Judged) -> bool:
         if self.rhat is None and self.ess is None:
             return False
-        rhat = look.rhat if look.nested_rhat is None else look.nested_rhat
-        # Written so that NaN, of a coordinate that never changed, is not converged.
-        mixed = self.rhat is None or bool(np.all(rhat < self.rhat))
-        sizes = np.minimum(look.ess, look.ess_squares)
-        moved = not np.any(look.constant)  # one still chain among many hardly shows in R-hat
-        return moved and mixed and (self.ess is None or bool(np.all(sizes >= self.ess)))
+        # Written so that NaN, of what never changed, is not converged.
+        mixed = self.rhat is None or bool(np.all(judged.rhat < self.rhat))
+        moved = not np.any(judged.constant)  # one still chain among many hardly shows in R-hat
+        return moved and mixed and (self.ess is None or bool(np.all(judged.ess >= self.ess)))
 
 
 @dataclass(frozen=True)
@@ -115,5 +127,5 @@ class Count:
     def out_of_time(self, now: Progress) -> bool:
         return False
 
-    def rule(self, now: Progress, look: Look) -> str | None:
+    def rule(self, now: Progress, judged: Judged) -> str | None:
         return "draws" if now.draws >= self.draws else None

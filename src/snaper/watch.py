@@ -5,7 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from .config import Config
-from .diagnostics import certificate, pooled, stream
+from .diagnostics import certificate, functions, judged, pooled, stream
+from .diagnostics.certificate import Bound, Untold
+from .diagnostics.functions import Functions
+from .diagnostics.judged import Judged
 from .sampler import State
 from .target import Target
 
@@ -16,10 +19,17 @@ class Watch:
     Args:
         superchains: how many groups of chains began at one point each; None for no groups.
         named: whether to follow the named parameters too, as the log density sees them.
+        functions: what the run is to be judged by; None for its coordinates.
     """
 
     def __init__(
-        self, target: Target, config: Config, state: State, superchains: int | None, named: bool
+        self,
+        target: Target,
+        config: Config,
+        state: State,
+        superchains: int | None,
+        named: bool,
+        functions: Functions | None,
     ):
         hyper = config.adapt.value(state.adapt, jnp.asarray(False))
         scalar = certificate.scalar(config.criterion, hyper.direction)
@@ -29,10 +39,11 @@ class Watch:
         self._stream = stream.init(state.chains.x)
         self._named = pooled.init(target) if named else None
         self._look: stream.Look | None = None
+        self._asked = None if functions is None else _Asked(target, functions, state)
 
-    def add(self, x: jax.Array, count: int) -> np.ndarray:
+    def add(self, x: jax.Array, count: int) -> jax.Array:
         """Take in the first `count` rows of x [slot, chain, dim]; returns the criterion's scalar of
-        each, [draw, chain].
+        each, [slot, chain].
         """
         rows = np.int32(count)
         self._stream, values = stream.update(
@@ -40,17 +51,55 @@ class Watch:
         )
         if self._named is not None:
             self._named = pooled.update(self._target, self._named, x, rows)
+        if self._asked is not None:
+            self._asked.add(x, rows)
         self._look = None
-        return np.array(np.asarray(values)[:count])
+        return values
 
     def look(self) -> stream.Look:
-        """Moments and diagnostics so far, as NumPy arrays."""
+        """Moments and diagnostics of all coordinates so far, as NumPy arrays."""
         look = self._look
         if look is None:
             look = stream.look(self._stream, self._centre, superchains=self._superchains)
-            look = self._look = jax.tree.map(np.asarray, look)
+            look = self._look = jax.device_get(look)
         return look
+
+    def coordinates(self) -> Judged:
+        """Of all coordinates so far."""
+        return judged.coordinates(self.look(), self._target.coordinate_name)
+
+    def asked(self) -> Judged:
+        """Of what the run is to be judged by."""
+        return self.coordinates() if self._asked is None else self._asked.judged(self._superchains)
+
+    def bound(self, scalar: np.ndarray | None) -> Bound | Untold:
+        """On the effective sample size of the criterion's scalar, by its values [chain, draw] if
+        they were kept.
+        """
+        if not self.has_scalar:
+            return certificate.NO_SCALAR
+        return certificate.streamed(self.look()) if scalar is None else certificate.bound(scalar)
 
     def named(self) -> dict[str, tuple[np.ndarray, np.ndarray]] | None:
         """Mean and standard deviation of the named parameters, if they are followed."""
         return None if self._named is None else pooled.mean_and_sd(self._named)
+
+
+class _Asked:
+    """A stream of functions' values."""
+
+    def __init__(self, target: Target, chosen: Functions, state: State):
+        values = functions.at(target, state.chains.x, chosen.of)
+        self._target, self._chosen = target, chosen
+        self._centre = functions.centre(values)
+        self._stream = stream.init(values)
+
+    def add(self, x: jax.Array, rows: np.int32) -> None:
+        values = functions.rows(self._target, x, rows, self._chosen.of)
+        self._stream, _ = stream.update(
+            self._stream, values, rows, self._centre, self._centre, scalar=stream.nobody
+        )
+
+    def judged(self, superchains: int | None) -> Judged:
+        look = stream.look(self._stream, self._centre, superchains=superchains)
+        return judged.functions(jax.device_get(look), self._chosen.names.__getitem__)

@@ -4,9 +4,10 @@ import autoregressive
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import one_sentence
 
 from snaper import criteria
-from snaper.diagnostics import certificate
+from snaper.diagnostics import certificate, stream
 
 NUM_CHAINS, NUM_DRAWS = 32, 4000
 
@@ -66,6 +67,46 @@ def test_verdicts():
     assert "25% of its bound 400 (loose" in str(found) and "x[3]" in str(found)
 
 
-def test_nothing_to_tell():
-    assert certificate.bound(np.zeros((4, 50))) is None
-    assert certificate.bound(np.random.default_rng(0).normal(size=(4, 1))) is None
+SHAPES = {
+    "too short": (
+        np.random.default_rng(0).normal(size=(4, 99)),
+        "takes 100 draws per chain or mor",
+    ),
+    "constant": (np.zeros((4, 200)), "scalar never changed"),
+}
+
+
+@pytest.mark.parametrize("what", SHAPES)
+def test_what_cannot_be_told_is_said_in_one_sentence(what):
+    f, words = SHAPES[what]
+    found = certificate.bound(f)
+    assert not found and words in str(found) and one_sentence(str(found))
+
+
+def streamed(f):
+    """A look at chains of a scalar, none of which is kept."""
+    x = jnp.asarray(np.swapaxes(f[..., None], 0, 1))
+    zero, one = jnp.zeros(1), jnp.ones(1)
+    state, _ = stream.update(
+        stream.init(x[0]), x, np.int32(len(x)), zero, one, lambda y, w: y[..., 0]
+    )
+    return stream.look(state, zero, None)
+
+
+def test_bound_without_draws_is_that_of_stored_ones():
+    """Lag one agrees to a part in n; the size is by 256 chains, known within 9 %."""
+    f = autoregressive.chains(0.8, 256, 1000)
+    found, stored = certificate.streamed(streamed(f)), certificate.bound(f)
+    assert found.error == pytest.approx(np.sqrt(2 / 256))
+    assert found.ess_max == pytest.approx(stored.ess_max, rel=0.02)
+    assert found.nu_esjd == pytest.approx(stored.nu_esjd, rel=0.02)
+    assert found.ess == pytest.approx(stored.ess, rel=3 * found.error)
+    assert "within 9%" in str(certificate.Certificate(found, 40.0, "x"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"), [((16, 200), "takes 32 chains or more"), ((64, 50), "takes 100 draws")]
+)
+def test_bound_without_draws_says_what_it_needs(shape, words):
+    found = certificate.streamed(streamed(autoregressive.chains(0.5, *shape)))
+    assert not found and words in str(found) and one_sentence(str(found))

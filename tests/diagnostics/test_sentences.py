@@ -10,7 +10,7 @@ from snaper.diagnostics import findings
 
 NUM_CHAINS = 20
 NONE = np.zeros(NUM_CHAINS, int)
-MIXING = findings.Mixing(400, 1.01, False, "x[2]", 5000.0, (), NONE > 0)
+MIXING = findings.Mixing(400, 1.01, False, "x[2]", 5000.0, "x[4]", (), NONE > 0)
 GOOD = findings.Facts(
     num_chains=NUM_CHAINS,
     num_replaced=0,
@@ -62,11 +62,25 @@ def test_each_trouble_has_its_own_sentence(topic):
     assert one_sentence(finding.sentence)
 
 
+def test_a_limit_is_told_of_what_was_asked_for():
+    asked = dataclasses.replace(MIXING, worst="ratio", rhat=1.3, least="sum", ess=12.0)
+    changes = {"limit": "max_draws=400 before rhat=1.01", "asked": asked, **mixing(rhat=2.0)}
+    (finding,) = findings.find(dataclasses.replace(GOOD, **changes))
+    assert "the R-hat of ratio is 1.3 and the least effective" in finding.sentence
+    assert "sample size, of sum, is 12;" in finding.sentence and one_sentence(finding.sentence)
+
+
+def test_one_start_is_a_note():
+    (finding,) = findings.find(dataclasses.replace(GOOD, one_start=True))
+    assert finding.topic == "one-start" and finding.severity == "note"
+    assert "R-hat cannot tell whether that start is forgotten" in finding.sentence
+    assert one_sentence(finding.sentence)
+
+
 QUIET = {
     "good run": {},
     "short chains, as split R-hat judges them": mixing(rhat=1.8, draws=20),
-    "short chains, as the bound judges them": {"tightness": 0.2, **mixing(draws=20)},
-    "a criterion without a scalar": {"tightness": float("nan")},
+    "no certificate": {"tightness": float("nan")},
 }
 
 

@@ -1,5 +1,7 @@
 """Sampling until a condition holds, and runs that keep no draws."""
 
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,8 +9,9 @@ from helpers import NUM_CHAINS, normal_model, one_sentence
 
 import snaper
 from snaper import Target, Until
+from snaper import chunk as chunk_module
 from snaper.diagnostics.ess import nested_rhat, split_rhat
-from snaper.until import Progress
+from snaper.until import FIRST_LOOK, LONGEST, Progress
 
 SIZES = {"chains": NUM_CHAINS, "warmup": 150, "progress": False, "seed": 5}
 
@@ -130,7 +133,7 @@ def test_moments_need_no_draws(moments, plain):
         np.testing.assert_allclose(sd, plain.draws[name].std(axis=(0, 1)), rtol=1e-5)
         np.testing.assert_allclose(plain.moments.named[name][1], sd, rtol=1e-5)
     assert moments.num_gradients == plain.num_gradients and moments.findings == plain.findings
-    assert moments.certificate.bound == plain.certificate.bound
+    assert not moments.certificate and "takes 32 chains" in str(moments.certificate)
     with pytest.raises(AttributeError, match=r"kept no draws: see run\.moments") as caught:
         _ = moments.draws
     assert one_sentence(str(caught.value))
@@ -155,7 +158,10 @@ def test_certificate_of_a_run(plain):
     z = (plain.unconstrained - plain.tuning.mean) @ plain.tuning.direction
     np.testing.assert_allclose(plain.scalar, z**2, rtol=1e-4, atol=1e-6)
     assert 0.4 < found.tightness < 2.0 and found.tight and found.worst in plain.moments.coordinates
-    assert sample(draws=5, criterion="esjd").certificate is None
+    other = sample(draws=5, criterion="esjd").certificate
+    assert not other and "criterion without a scalar" in str(other) and one_sentence(str(other))
+    short = sample(draws=5).certificate
+    assert not short and "takes 100 draws per chain" in str(short)
 
 
 def test_progress_shows_the_worst_rhat(capsys):
@@ -167,6 +173,21 @@ def test_progress_shows_the_worst_rhat(capsys):
 
 
 BAD = {
+    "one chain has no ess": (
+        {"chains": 1, "until": Until(ess=100)},
+        ValueError,
+        r"Until\(ess=100\) is told by how much chains differ, which 1 chain does not",
+    ),
+    "superchains at one point": (
+        {"superchains": 4, "init": np.zeros(3)},
+        ValueError,
+        "superchains=4 must begin at as many different points, but init gives 1:",
+    ),
+    "superchains at replaced points": (
+        {"superchains": 2, "init": np.array([[0.0, 0, 0], [np.nan, 0, 0]])},
+        ValueError,
+        "but init gives 1, 1 unusable ones aside: give one usable point for each",
+    ),
     "until": ({"until": 1.01}, TypeError, "until must be a snaper.Until"),
     "keep": ({"keep": "all"}, ValueError, "keep must be 'draws' or 'moments', not 'all'"),
     "superchains": ({"superchains": 5}, ValueError, "superchains must divide chains, but 5"),
@@ -189,9 +210,80 @@ def test_bad_conditions_are_named():
         Until(max_draws=0)
 
 
-def test_looks_are_a_tenth_apart():
-    until, seen = Until(max_draws=100), [0]
-    while seen[-1] < 100:
-        seen.append(until.next_look(seen[-1], 20))
-    assert seen[:5] == [0, 20, 22, 24, 26] and seen[-1] == 100
+@pytest.mark.parametrize(
+    ("every", "expected"),
+    [(None, [20, 22, 24, 26, 28]), (5, [20, 25, 30, 35, 40]), (100, [20, 120, 220, 320, 420])],
+)
+def test_looks_are_a_tenth_apart_or_as_asked_for(every, expected):
+    until = Until(max_draws=1000, every=every)
+    seen = looks(until, 20)
+    assert seen[:5] == expected and seen[-1] == 1000
     assert not until.out_of_time(Progress(10, 10, 1e9))
+    assert np.diff(seen).max() == (every or LONGEST)
+
+
+def looks(until, first):
+    """Numbers of draws at which a run is judged."""
+    seen = [until.next_look(0, first)]
+    while seen[-1] < until.max_draws:
+        seen.append(until.next_look(seen[-1], first))
+    return seen
+
+
+def stored_rule(run, num_draws, until):
+    """Whether the first draws of a run fulfil a condition, by diagnostics of stored draws."""
+    x = run.unconstrained[:, :num_draws].astype(float)
+    squares = (x - run.tuning.mean) ** 2
+    sizes = [len(v) * v.var(axis=(0, 1)) / v.mean(axis=1).var(axis=0, ddof=1) for v in (x, squares)]
+    split = int(_stream_split(num_draws))
+    mixed = until.rhat is None or np.all(split_rhat(x, split, np) < until.rhat)
+    return bool(mixed and (until.ess is None or np.min(sizes) >= until.ess))
+
+
+def _stream_split(num_draws):
+    """The edge nearest the middle, of blocks that doubled whenever eight were full."""
+    length = 1
+    while num_draws >= 8 * length:
+        length *= 2
+    return (num_draws + length) // (2 * length) * length
+
+
+@pytest.mark.parametrize(
+    ("until", "chunk"),
+    [
+        (Until(rhat=1.02), None),
+        (Until(rhat=1.05), None),
+        (Until(rhat=1.05), 10),
+        (Until(rhat=None, ess=2000), None),
+        (Until(rhat=1.05, ess=3000, every=7), None),
+    ],
+)
+def test_stops_within_one_stretch_of_the_condition(until, chunk, monkeypatch):
+    """By stored draws: at the look where it ended the condition holds, at none before, and the last
+    compiled stretch is all there was between the last two looks.
+    """
+    sizes = []
+    compiled = chunk_module.advance
+
+    def noted(target, config, state, first, size, thin, slots):
+        sizes.append((int(first), int(size)))
+        return compiled(target, config, state, first, size, thin, slots=slots)
+
+    monkeypatch.setattr(chunk_module, "advance", noted)
+    run = sample(until=until, chunk=chunk)
+    assert run.stopped.rule == "converged"
+    seen = looks(dataclasses.replace(until, every=until.every or chunk), FIRST_LOOK)
+    seen = seen[: seen.index(run.stopped.draws) + 1]
+    assert [stored_rule(run, n, until) for n in seen] == [False] * (len(seen) - 1) + [True]
+    gap = seen[-1] - seen[-2]
+    assert sizes[-1] == (seen[-2], gap) and gap <= LONGEST
+    sampling = sizes[len(sizes) - len(seen) + 1 :]
+    assert [first for first, _ in sampling] == seen[:-1]  # each stretch ends at a look
+
+
+def test_one_start_is_told_but_not_shouted(capsys):
+    run = sample(draws=50, init=np.zeros(3))
+    (note,) = [finding for finding in run.findings if finding.topic == "one-start"]
+    assert note.severity == "note" and "R-hat cannot tell" in str(run.summary())
+    assert "R-hat cannot tell" not in capsys.readouterr().err
+    assert "one-start" not in [finding.topic for finding in sample(draws=50).findings]

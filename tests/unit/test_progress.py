@@ -18,12 +18,12 @@ def snapshot(done, phase="sampling"):
     return progress.Snapshot(phase, done, 0.125, 7.5, 0.83, 2)
 
 
-def show(stream, total, *snapshots, wanted=True):
+def show(stream, total, *snapshots, wanted=True, certain=True):
     """The display chosen where standard error is `stream`, after showing snapshots."""
     with redirect_stderr(stream):
-        bar = progress.start(total, wanted)
+        bar = progress.start(total, wanted, certain)
         for one in snapshots:
-            bar.show(one)
+            bar.show(one.done, lambda one=one: one)
         bar.close()
     return bar
 
@@ -49,7 +49,35 @@ def test_a_line_says_where_the_run_stands():
     assert "2 divergences" in line
 
 
-def test_a_terminal_gets_a_bar():
+def test_a_run_that_may_end_early_has_no_end_in_sight():
+    stream = io.StringIO()
+    show(stream, 100, snapshot(10), snapshot(40), certain=False)
+    assert "draws/s, at most " in stream.getvalue().splitlines()[-1]
+    stream = Terminal()
+    show(stream, 100, snapshot(10), certain=False)
+    assert "10/100" in stream.getvalue() and "<" not in stream.getvalue()  # tqdm's mark of an end
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
+def test_what_is_not_shown_is_not_asked_for(stream):
+    """A snapshot takes a look at the device."""
+    asked = []
+
+    def tell(done):
+        asked.append(done)
+        return snapshot(done)
+
+    with redirect_stderr(stream):
+        bar = progress.start(10_000, True)
+        for done in range(1, 1000):
+            bar.show(done, lambda done=done: tell(done))
+        bar.close()
+        progress.start(10_000, False).show(1, lambda: tell(-1))
+    assert len(asked) < 20 and asked[0] == 1 and asked[-1] == 999
+
+
+def test_a_terminal_gets_a_bar(monkeypatch):
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
     stream = Terminal()
     bar = show(stream, 100, *map(snapshot, (30, 60, 100)))
     shown = stream.getvalue()

@@ -12,11 +12,25 @@ from .. import criteria, ensemble
 from .._types import Vector
 from ..criteria import Criterion
 from .ess import autocorrelation, effective_sample_size
-from .stream import ScalarOf
+from .stream import Look, ScalarOf
 
 MIN_DRAWS = 100  # per chain, below which autocorrelations are too rough for a verdict
+MIN_CHAINS = 32  # below which the variance between chains is
 TIGHT = 0.5  # the least share of the bound that is still called tight
 AIMED = 0.5  # the least share of ESS_f that the worst coordinate may have
+
+
+@dataclass(frozen=True)
+class Untold:
+    """Stands in for a certificate that cannot be given, and says why; false in conditions."""
+
+    reason: str
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 @dataclass(frozen=True)
@@ -26,6 +40,7 @@ class Bound:
     ess: float
     ess_max: float  # n (1 - rho) / (1 + rho), with rho at lag one
     nu_esjd: float  # n (1 - rho): squared jumps, which the criterion maximises
+    error: float = 0.0  # relative, of ess, where it is by the variance between chains
 
     @property
     def tightness(self) -> float:
@@ -73,23 +88,62 @@ class Certificate:
         return self.aim >= AIMED
 
     def __str__(self) -> str:
+        error = self.bound.error
+        rough = f"; sizes are told by how chains differ, within {error:.0%}" if error else ""
         return (
             f"ESS_f {self.ess:.0f} is {self.tightness:.0%} of its bound {self.ess_max:.0f} "
             f"({'tight' if self.tight else 'loose'}; nu-ESJD {self.nu_esjd:.0f}); the worst "
             f"coordinate, {self.worst}, has {self.min_ess_squares:.0f}, {self.aim:.0%} of ESS_f "
-            f"({'on' if self.aimed else 'off'} target)"
+            f"({'on' if self.aimed else 'off'} target){rough}"
         )
 
 
-def bound(f: np.ndarray) -> Bound | None:
-    """Of the scalar f [chain, draw]; None for fewer than two draws, or where it never changed."""
-    if f.shape[1] < 2 or not np.ptp(f) > 0:
-        return None
+def bound(f: np.ndarray) -> Bound | Untold:
+    """Of the scalar f [chain, draw], by its autocorrelations."""
+    if f.shape[1] < MIN_DRAWS:
+        return _too_short(f.shape[1])
+    if not np.ptp(f) > 0:
+        return _CONSTANT
     f = f.astype(float)
     rho = float(autocorrelation(f, np)[1])
-    ess = float(effective_sample_size(f, np))
-    largest = f.size * (1.0 - rho) / (1.0 + rho) if rho > -1.0 else np.inf
-    return Bound(ess, largest, f.size * (1.0 - rho))
+    return _bound(float(effective_sample_size(f, np)), f.size, rho)
+
+
+def streamed(look: Look) -> Bound | Untold:
+    """The same without draws: the effective sample size is by the variance between chains."""
+    num_chains, num_draws = look.constant.shape[0], int(look.num_draws)
+    if num_draws < MIN_DRAWS:
+        return _too_short(num_draws)
+    if num_chains < MIN_CHAINS:
+        return Untold(
+            f"Without draws the certificate takes {MIN_CHAINS} chains or more, and there are "
+            f"{num_chains}: use more chains=, or keep='draws'."
+        )
+    rho = float(look.lag_one_scalar)
+    if np.isnan(rho):
+        return _CONSTANT
+    error = float(np.sqrt(2.0 / num_chains))
+    return _bound(float(look.ess_scalar), num_chains * num_draws, rho, error)
+
+
+def _bound(ess: float, size: int, rho: float, error: float = 0.0) -> Bound:
+    largest = size * (1.0 - rho) / (1.0 + rho) if rho > -1.0 else np.inf
+    return Bound(ess, largest, size * (1.0 - rho), error)
+
+
+NO_SCALAR = Untold(
+    "There is no certificate of a criterion without a scalar: use criterion='snaper' or 'chees'."
+)
+_CONSTANT = Untold(
+    "There is no certificate where the criterion's scalar never changed: look at run.findings."
+)
+
+
+def _too_short(num_draws: int) -> Untold:
+    return Untold(
+        f"The certificate takes {MIN_DRAWS} draws per chain or more, and there are {num_draws}: "
+        "draw more."
+    )
 
 
 def scalar(criterion: Criterion, direction: Vector) -> tuple[ScalarOf, Vector] | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -22,6 +23,7 @@ class Finding:
 
     topic: str
     sentence: str
+    severity: Literal["trouble", "note"] = "trouble"  # a note is of what cannot be told
 
     def __str__(self) -> str:
         return self.sentence
@@ -36,6 +38,7 @@ class Mixing:
     nested: bool  # whether it is the nested R-hat
     worst: str
     ess: float  # the least over coordinates, by the variance between chains; NaN for one chain
+    least: str  # the coordinate where it is
     constant: tuple[str, ...]  # coordinates that never changed in some chain
     constant_chains: np.ndarray  # those chains, marked
 
@@ -63,11 +66,13 @@ class Facts:
     capped: int
     lp: np.ndarray  # per chain, mean over sampling
     resolution: float  # of the log density, in its own units
+    one_start: bool = False  # shared by all chains
     mixing: Mixing | None = None
+    asked: Mixing | None = None  # of the functions that decide when to stop, if not of coordinates
     limit: str | None = None  # what sampling ran into before it converged
     warmup_cap: float = float("inf")  # on leapfrog steps, at the end of warm-up
     unusable: float = 0.0  # share of warm-up in which the criterion was zero or not finite
-    tightness: float = float("nan")  # of the bound on the criterion's effective sample size
+    tightness: float = float("nan")  # of the criterion's bound, where that can be told
 
 
 def find(facts: Facts) -> list[Finding]:
@@ -95,6 +100,13 @@ def _before(facts: Facts) -> Iterator[Finding]:
             "few-chains",
             f"With {facts.num_chains} chains adaptation learns more slowly: use {FEW_CHAINS} or "
             "more, or a longer warmup=.",
+        )
+    if facts.one_start and facts.num_chains > 1 and facts.draws_done:
+        yield Finding(
+            "one-start",
+            f"All {facts.num_chains} chains began at one point, so R-hat cannot tell whether that "
+            "start is forgotten: use dispersed starts (init=None) or superchains= to see it.",
+            "note",
         )
 
 
@@ -219,11 +231,13 @@ def _mixing(facts: Facts, mixing: Mixing, stuck: np.ndarray) -> Iterator[Finding
         )
     kind = "nested R-hat" if mixing.nested else "R-hat"
     if facts.limit is not None:
+        asked = facts.asked or mixing
         yield Finding(
             "limit",
-            f"Sampling ran into {facts.limit}: after {mixing.draws} draws the {kind} of "
-            f"{mixing.worst} is {mixing.rhat:.3g} and the least effective sample size is "
-            f"{mixing.ess:.0f}; look for separate modes, use a longer warmup=, or raise the limit.",
+            f"Sampling ran into {facts.limit}: after {asked.draws} draws the {kind} of "
+            f"{asked.worst} is {asked.rhat:.3g} and the least effective sample size, of "
+            f"{asked.least}, is {asked.ess:.0f}; look for separate modes, use a longer warmup=, or "
+            "raise the limit.",
         )
     elif mixing.draws >= TIME_ENOUGH and mixing.rhat > APART:
         yield Finding(
@@ -231,7 +245,7 @@ def _mixing(facts: Facts, mixing: Mixing, stuck: np.ndarray) -> Iterator[Finding
             f"The {kind} of {mixing.worst} is {mixing.rhat:.3g} after {mixing.draws} draws: chains "
             "disagree about where they are, so look for separate modes, or draw more.",
         )
-    if mixing.draws >= certificate.MIN_DRAWS and facts.tightness < certificate.TIGHT:
+    if facts.tightness < certificate.TIGHT:
         yield Finding(
             "loose-bound",
             "The scalar that trajectories were tuned for has an effective sample size of "

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from .._types import PerChain, Positions, Scalar, Vector
 from . import rhat
@@ -58,15 +57,8 @@ class Look(NamedTuple):
     ess_squares: Vector
     lag_one_squares: Vector
     lag_one_scalar: Scalar  # one number
+    ess_scalar: Scalar  # one number
     constant: jax.Array  # [chain, dim]: never changed
-
-    def worst(self) -> tuple[float, int]:
-        """The largest R-hat, nested if there are superchains, and its coordinate; NaN, of what
-        never changed, is larger than all.
-        """
-        rhat = np.asarray(self.rhat if self.nested_rhat is None else self.nested_rhat)
-        where = int(np.argmax(np.where(np.isnan(rhat), np.inf, rhat)))
-        return float(rhat[where]), where
 
 
 def init(x: Positions) -> Stream:
@@ -216,6 +208,7 @@ def look(stream: Stream, centre: Vector, superchains: int | None) -> Look:
         _ess_between(Part(count, stream.squares.mean, stream.squares.m2)),
         _lag_one(stream.squares, count),
         _lag_one(stream.scalar, count),
+        _ess_between(Part(count, stream.scalar.mean, stream.scalar.m2)),
         _still(chains),
     )
 

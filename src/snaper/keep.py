@@ -1,0 +1,110 @@
+"""What is kept on the host of every recorded transition: all of it, some statistics, or nothing."""
+
+from typing import Protocol
+
+import jax
+import numpy as np
+
+from .chunk import Record
+from .sampler import Info
+
+TRACES = ("step_size", "mean_trajectory_length", "criterion")  # all that findings need of warm-up
+
+
+class Kept(Protocol):
+    def add(self, record: Record, scalar: jax.Array | None, count: int) -> None:
+        """Take over the first `count` rows of a stretch, and the criterion's scalar of each."""
+        ...
+
+
+class ByName(dict[str, np.ndarray]):
+    """Statistics by name; asked for one that is not there, it says why."""
+
+    def __missing__(self, name: str):
+        there = ", ".join(self) or "none"
+        raise KeyError(f"No statistic {name!r} was kept, only {there}: keep='draws' keeps all.")
+
+
+class Statistics:
+    """Statistics of transitions: all of them, or those named."""
+
+    def __init__(self, num_chains: int, names: tuple[str, ...] = Info._fields):
+        self._num_chains = num_chains
+        self._rows: dict[str, list[np.ndarray]] = {name: [] for name in names}
+
+    def add(self, record: Record, scalar: jax.Array | None, count: int) -> None:
+        for name, rows in self._rows.items():
+            rows.append(_head(getattr(record.info, name), count))
+
+    def stats(self) -> dict[str, np.ndarray]:
+        """By name, each [chain, draw]; what all chains share is repeated."""
+        return ByName({name: self._per_chain(self.trace(name)) for name in self._rows})
+
+    def _per_chain(self, rows: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(rows, (self._num_chains, len(rows))) if rows.ndim == 1 else rows.T
+
+    def trace(self, name: str) -> np.ndarray:
+        """One statistic, [draw, ...]."""
+        return np.concatenate(self._rows[name] or [np.zeros(0)])
+
+
+class Draws:
+    """Positions, statistics and the criterion's scalar of every recorded draw.
+
+    `expected` draws are made room for at once, more as they come.
+    """
+
+    def __init__(self, num_chains: int, dim: int, dtype, expected: int):
+        self._x = np.empty((num_chains, expected, dim), dtype)
+        self._done = 0
+        self._scalar = [np.zeros((0, num_chains))]
+        self._statistics = Statistics(num_chains)
+
+    def add(self, record: Record, scalar: jax.Array | None, count: int) -> None:
+        self._make_room(self._done + count)
+        rows = np.asarray(record.x)[:count]
+        self._x[:, self._done : self._done + count] = np.swapaxes(rows, 0, 1)
+        self._done += count
+        if scalar is not None:
+            self._scalar.append(_head(scalar, count))
+        self._statistics.add(record, scalar, count)
+
+    def _make_room(self, needed: int) -> None:
+        """For twice what there was, at least: a run of unknown length is copied a few times."""
+        num_chains, room, dim = self._x.shape
+        if needed > room:
+            grown = np.empty((num_chains, max(needed, 2 * room), dim), self._x.dtype)
+            grown[:, :room] = self._x
+            self._x = grown
+
+    @property
+    def x(self) -> np.ndarray:
+        """Positions [chain, draw, dim]."""
+        return self._x[:, : self._done]
+
+    @property
+    def scalar(self) -> np.ndarray | None:
+        """[chain, draw]."""
+        return np.concatenate(self._scalar).T
+
+    def stats(self) -> dict[str, np.ndarray]:
+        return self._statistics.stats()
+
+
+class Nothing:
+    """Stands in for draws where none are kept."""
+
+    def __init__(self, num_chains: int, dim: int, dtype):
+        self.x = np.empty((num_chains, 0, dim), dtype)
+        self.scalar: np.ndarray | None = None
+
+    def add(self, record: Record, scalar: jax.Array | None, count: int) -> None:
+        pass
+
+    def stats(self) -> dict[str, np.ndarray]:
+        return ByName()
+
+
+def _head(rows: jax.Array, count: int) -> np.ndarray:
+    """The first rows, copied: what NumPy is shown of an array on the CPU is the array itself."""
+    return np.array(np.asarray(rows)[:count])
