@@ -13,6 +13,7 @@ from ._types import Key, Positions, Scalar, Vector
 
 WIDTH = 2.0  # of dispersed points, to either side
 STATIC = {"static": True}  # of a dataclass' field: part of the code, not of the data
+_NUMERIC = frozenset("biufc")  # kinds of NumPy's dtypes
 
 
 class Parameter(NamedTuple):
@@ -36,6 +37,11 @@ class Model(Protocol):
 
     @property
     def data(self) -> Any: ...
+
+    @property
+    def named_data(self) -> dict[str, Any]:
+        """Those that have names; for output alone."""
+        ...
 
     def log_density(self, free: list[jax.Array]) -> Scalar:
         """At one point of the unconstrained space, the Jacobian included."""
@@ -184,6 +190,16 @@ class Target:
         """Observed data by name."""
         return dict(self._observed)
 
+    @property
+    def constants(self) -> dict[str, np.ndarray]:
+        """Data that have names and are not observed."""
+        named = self._model.named_data
+        return {
+            name: np.asarray(value)
+            for name, value in named.items()
+            if name not in self._observed and _is_numeric(value)
+        }
+
     def logp(self, x: Vector) -> Scalar:
         """Log density at one flat unconstrained vector."""
         return _logp(self, x)
@@ -280,6 +296,13 @@ class _Written:
     names: tuple[str, ...] = field(metadata=STATIC)
     prior: Callable[[Key], Any] | None = field(metadata=STATIC)
 
+    @property
+    def named_data(self) -> dict[str, Any]:
+        if not isinstance(self.data, dict):
+            return {}
+        leaves, _ = jax.tree_util.tree_flatten_with_path(self.data)
+        return {dotted(path): leaf for path, leaf in leaves}
+
     def log_density(self, free: list[jax.Array]) -> Scalar:
         values = self._values(free)
         log_det = jnp.zeros((), free[0].dtype)
@@ -349,19 +372,18 @@ def _array(leaf: Any) -> jax.Array:
 
 def _names(paths: list[Any]) -> list[str]:
     """A name for every leaf, no two alike."""
-    names = [_name(path) for path in paths]
+    names = [dotted(path) or "x" for path in paths]  # a bare array is called x
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"like holds two parameters named {name!r}: rename one of them.")
     return names
 
 
-def _name(path) -> str:
-    """Dotted name of a leaf; a bare array is called x."""
-    parts = [
+def dotted(path: Sequence[Any]) -> str:
+    """The name of a leaf of a pytree; empty where the pytree is a bare array."""
+    return ".".join(
         str(getattr(key, "key", getattr(key, "name", getattr(key, "idx", key)))) for key in path
-    ]
-    return ".".join(parts) or "x"
+    )
 
 
 def _floating(name: str, leaf: Any) -> Any:
@@ -419,10 +441,16 @@ def _free_shape(name: str, shape: tuple[int, ...], move: Any, dtype: Any) -> tup
     )
 
 
+def _is_numeric(value: Any) -> bool:
+    """Whether it is a number or an array of them; random keys, say, are not."""
+    dtype = getattr(value, "dtype", np.dtype(type(value)))
+    return getattr(dtype, "kind", None) in _NUMERIC
+
+
 def _numbers(name: str, value: Any) -> np.ndarray:
     """Observed data as an array that may be a leaf."""
     array = np.asarray(value)
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind not in _NUMERIC:
         raise TypeError(f"observed[{name!r}] must hold numbers, not {array.dtype}.")
     return array
 

@@ -173,6 +173,48 @@ def structure(*args, **kwargs):
     return jax.tree.structure(from_numpyro(*args, **kwargs))
 
 
+def test_a_factor_in_a_plate_is_no_observation():
+    def model(weight):
+        mu = numpyro.sample("mu", dist.Normal())
+        with numpyro.plate("N", 3), handlers.mask(mask=weight > 0):
+            numpyro.factor("penalty", -weight * mu**2)
+
+    assert from_numpyro(model, np.ones(3)).observed == {}
+
+
+def regression(x, y, *more, scale=1.0, data=None, size=3, label="a"):
+    slope = numpyro.sample("slope", dist.Normal())
+    numpyro.sample("obs", dist.Normal(slope * x + data["offset"] + more[0], scale), obs=y)
+
+
+@pytest.mark.parametrize("looks_at_values", [False, True])
+def test_constants_are_the_arguments_that_are_not_observed(looks_at_values):
+    def looking(x, *args, **kwargs):
+        assert float(x[0]) == 0.0
+        return regression(x, *args, **kwargs)
+
+    offset, keys = np.full(3, 0.5), {"scale": 2.0, "size": 3, "label": "b"}
+    model = looking if looks_at_values else regression
+    target = from_numpyro(model, np.arange(3.0), Y, np.ones(3), data={"offset": offset}, **keys)
+    assert target.observed.keys() == {"obs"}  # which is y, and so y is not among the constants
+    expected = {"x": np.arange(3.0), "data.offset": offset, "scale": 2.0}
+    expected["args_1" if looks_at_values else "more_0"] = np.ones(3)
+    assert target.constants.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(target.constants[name], value)
+
+
+def test_constants_have_the_names_of_a_wrapped_model_and_are_numbers():
+    wrapped = handlers.reparam(normal, config={"mu": LocScaleReparam(0)})
+    assert from_numpyro(wrapped, Y, 2.0).constants == {"scale": 2.0}
+    assert from_numpyro(partial(normal, scale=2.0), Y).constants == {"scale": 2.0}
+
+    def keyed(key, x):
+        numpyro.sample("mu", dist.Normal(x, 1))
+
+    assert from_numpyro(keyed, jax.random.key(0), np.float32(1)).constants == {"x": 1.0}
+
+
 def test_arrays_and_floats_are_data_and_the_rest_is_code():
     def model(x, size, settings):
         assert isinstance(size, int) and settings["name"] == "a"

@@ -136,7 +136,10 @@ def test_variables_dims_coords_and_data_are_those_of_pm_sample():
     observed = theirs["observed_data"]
     assert target.observed.keys() == {*observed.data_vars}
     np.testing.assert_array_equal(target.observed["log_radon"], observed["log_radon"])
-    assert target.data.keys() == {*theirs["constant_data"].data_vars}
+    constants = theirs["constant_data"]
+    assert target.data.keys() == target.constants.keys() == {*constants.data_vars}
+    for name, value in target.constants.items():
+        np.testing.assert_array_equal(value, constants[name])
     effect = run.draws["effect"]
     np.testing.assert_allclose(run.draws["contrast"], effect[..., 1] - effect[..., 0])
 

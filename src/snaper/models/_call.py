@@ -1,6 +1,7 @@
 """A model function with its arguments, as a pytree."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..target import STATIC
+from ..target import STATIC, dotted
 
 
 @jax.tree_util.register_dataclass
@@ -40,6 +41,20 @@ class Call:
         ]
         return cls(tuple(arrays), function, layout, tuple(constants))
 
+    def named_data(self, without: Collection[int]) -> dict[str, Any]:
+        """Arrays and floats among the arguments, be they leaves or constants, by the names of the
+        function's parameters; less those with the given places in the flattened arguments.
+        """
+        args, kwargs = self.arguments()
+        names = _positional(self.function, len(args))
+        named = {}
+        found, _ = jax.tree_util.tree_flatten_with_path((args, kwargs))
+        for place, ((kind, which, *inside), leaf) in enumerate(found):
+            if place not in without and _is_data(leaf):
+                name = names[which.idx] if kind.idx == 0 else which.key
+                named[".".join(filter(None, [name, dotted(inside)]))] = leaf
+        return named
+
     def arguments(self) -> tuple[tuple, dict[str, Any]]:
         arrays = iter(self.arrays)
         return self.layout.unflatten(
@@ -66,6 +81,22 @@ class _Constant:
         except TypeError:
             return cls(value, object())  # it may change: equal to nothing
         return cls(value, (type(value), value))  # 1 == 1.0 == True, but not to a model
+
+
+def _positional(function: Callable[..., Any], count: int) -> list[str]:
+    """Names of the first parameters; those of *args, and of what has no signature, are numbered."""
+    try:
+        parameters = [*inspect.signature(function).parameters.values()]
+    except (TypeError, ValueError):
+        parameters = []
+    several = [each.name for each in parameters if each.kind is each.VAR_POSITIONAL]
+    single = [
+        each.name
+        for each in parameters
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]
+    rest = [*several, "argument"][0]
+    return [*single, *(f"{rest}_{number}" for number in range(count))][:count]
 
 
 def _is_data(leaf: Any) -> bool:

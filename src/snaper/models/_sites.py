@@ -29,6 +29,7 @@ class Sites:
     depth: int = field(metadata=STATIC)  # of nested plates
     dims: tuple[tuple[str, tuple[str, ...]], ...] = field(metadata=STATIC)
     plates: tuple[tuple[str, int], ...] = field(metadata=STATIC)
+    observed_arguments: tuple[int, ...] = field(metadata=STATIC)  # places among all arguments
 
 
 @jax.jit  # and so a second model call with arrays of the same shapes is not traced
@@ -46,13 +47,14 @@ def find(call: Call) -> Sites:
             "The model has no continuous latent site, so there is nothing to sample: wrap a log "
             "density as snaper.Target(log_density, like)."
         )
+    observed = {
+        name: site["value"]
+        for name, site in samples.items()
+        if site["is_observed"] and not isinstance(_base(site["fn"]), dist.Unit)  # numpyro.factor
+    }
     frames = [frame for site in samples.values() for frame in site["cond_indep_stack"]]
     return Sites(
-        observed={
-            name: jnp.asarray(site["value"])
-            for name, site in samples.items()
-            if site["is_observed"] and not isinstance(site["fn"], dist.Unit)  # a factor statement
-        },
+        observed={name: jnp.asarray(value) for name, value in observed.items()},
         parameters=tuple(_parameter(name, site) for name, site in latent.items()),
         dtype=jnp.result_type(*(site["value"] for site in latent.values())),
         flat=tuple(name for name, site in latent.items() if _is_flat(site["fn"])),
@@ -64,6 +66,11 @@ def find(call: Call) -> Sites:
             if name not in discrete and (axes := _axes(name, site))
         ),
         plates=tuple((name, site["args"][0]) for name, site in _of_type(trace, "plate")),
+        observed_arguments=tuple(
+            place
+            for place, leaf in enumerate(jax.tree.leaves((args, kwargs)))
+            if any(leaf is value for value in observed.values())
+        ),
     )
 
 
@@ -126,9 +133,14 @@ def _parameter(name: str, site: dict[str, Any]) -> Parameter:
 
 
 def _is_flat(fn: Any) -> bool:
+    return isinstance(_base(fn), dist.ImproperUniform)
+
+
+def _base(fn: Any) -> Any:
+    """A distribution without what plates, masks and to_event wrap around it."""
     while isinstance(fn, dist.Independent | dist.ExpandedDistribution | dist.MaskedDistribution):
         fn = fn.base_dist
-    return isinstance(fn, dist.ImproperUniform)
+    return fn
 
 
 def _of_type(trace: dict[str, Any], kind: str) -> list[tuple[str, Any]]:

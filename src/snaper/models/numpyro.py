@@ -53,7 +53,8 @@ def _check_signature(function: Callable[..., Any], args: tuple, kwargs: dict[str
 def _target(call: Call) -> Target:
     sites = _sites.find(call)
     names = tuple(parameter.name for parameter in sites.parameters)
-    model = _Numpyro(call, names, sites.flat, sites.depth if sites.discrete else None)
+    depth = sites.depth if sites.discrete else None
+    model = _Numpyro(call, names, sites.flat, depth, sites.observed_arguments)
     coords = {plate: np.arange(size) for plate, size in sites.plates}
     labels = Labels(dict(sites.dims), coords)
     return Target.of_model(model, sites.parameters, sites.dtype, labels, sites.observed)
@@ -68,10 +69,18 @@ class _Numpyro:
     names: tuple[str, ...] = field(metadata=STATIC)
     flat: tuple[str, ...] = field(metadata=STATIC)
     enumerated: int | None = field(metadata=STATIC)  # depth of plates, if sites are summed out
+    observed: tuple[int, ...] = field(metadata=STATIC)  # places among all arguments
 
     @property
     def data(self) -> tuple[Any, ...]:
         return self.call.arrays
+
+    @property
+    def named_data(self) -> dict[str, Any]:
+        """Under the names of the model's parameters, but for what a site observes as it is, which
+        has the site's name.
+        """
+        return self.call.named_data(without=self.observed)
 
     @property
     def _seeded(self) -> Callable[..., Any]:

@@ -18,7 +18,11 @@ except ImportError:
         "PyMC models need the package pymc, which is not installed: install snaper[pymc]."
     ) from None
 
-from pymc.backends.arviz import coords_and_dims_for_inferencedata, find_observations
+from pymc.backends.arviz import (
+    coords_and_dims_for_inferencedata,
+    find_constants,
+    find_observations,
+)
 
 from ._program import Program
 
@@ -68,9 +72,9 @@ def _target(model: pm.Model, program: Program) -> Target:
         {axis: np.asarray(places) for axis, places in coords.items()},
     )
     data = {name: jnp.asarray(value) for name, value in program.data().items()}
-    return Target.of_model(
-        _PyMC(data, program), program.parameters, program.dtype, labels, find_observations(model)
-    )
+    constants = {name: np.asarray(value) for name, value in find_constants(model).items()}
+    wrapped, observed = _PyMC(data, constants, program), find_observations(model)
+    return Target.of_model(wrapped, program.parameters, program.dtype, labels, observed)
 
 
 @jax.tree_util.register_dataclass
@@ -79,6 +83,7 @@ class _PyMC:
     """The model behind the interface of `snaper.target.Model`."""
 
     data: dict[str, jax.Array]
+    named_data: dict[str, np.ndarray]  # by PyMC's names, for output alone
     program: Program = field(metadata=STATIC)
 
     def log_density(self, free: list[jax.Array]) -> Scalar:
