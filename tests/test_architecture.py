@@ -125,7 +125,7 @@ THIRD_PARTY = {"jax", "numpy", "numpyro", "optax", "tqdm"}
 EXTRAS = {
     "models.*": {"pymc", "pytensor"},
     "diagnostics.estimators": {"arviz_stats"},
-    "arviz": {"arviz"},
+    "arviz": {"arviz", "xarray"},
 }  # which modules may import what not everybody has
 
 

@@ -4,7 +4,7 @@ Everything is copied from the run; the log density is not called.
 """
 
 import datetime
-from collections.abc import Iterator
+import warnings
 from importlib import metadata
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 Groups = dict[str, dict[str, np.ndarray]]
 
 
-def convert(run: Any) -> Any:
+def convert(run: Any, warmup: bool, unconstrained: bool) -> Any:
     """A `snaper.Run` in the form of the ArviZ that is installed."""
     try:
         import arviz
@@ -21,42 +21,82 @@ def convert(run: Any) -> Any:
         raise ImportError(
             "to_arviz needs ArviZ, which is not installed: pip install 'snaper[arviz]'."
         ) from None
-    groups = _groups(run)
-    labels = {
-        "dims": {name: [*axes] for name, axes in getattr(run.target, "dims", {}).items()},
-        "coords": getattr(run.target, "coords", {}),
-    }
-    if int(arviz.__version__.split(".")[0]) >= 1:
-        tree: Any = arviz.from_dict(groups, **labels, save_warmup=True)
-        datasets = [tree, *tree.children.values()]
-    else:
-        tree = arviz.from_dict(**groups, **labels, save_warmup=True)
-        datasets = [getattr(tree, group) for group in groups]
-    for data in datasets:
-        data.attrs.update(_attributes(run))
+    is_tree = int(arviz.__version__.split(".")[0]) >= 1
+    attributes = _attributes(run)
+    with warnings.catch_warnings():
+        # To ArviZ more chains than draws look like transposed arrays; here they are usual.
+        warnings.filterwarnings("ignore", "More chains|Found chain dimension", UserWarning)
+        datasets: dict[str, Any] = {
+            group: arviz.dict_to_dataset(
+                arrays,
+                attrs=attributes,
+                dims=_dims(run.target, group, arrays),
+                coords=run.target.coords,
+                **{"sample_dims" if is_tree else "default_dims": _sample_dims(group)},
+            )
+            for group, arrays in _groups(run, warmup, unconstrained).items()
+        }
+    if not is_tree:
+        return arviz.InferenceData(**datasets)
+    from xarray import DataTree
+
+    tree = DataTree.from_dict(datasets)
+    tree.attrs.update(attributes)
     return tree
 
 
-def _groups(run: Any) -> Groups:
+def _groups(run: Any, warmup: bool, unconstrained: bool) -> Groups:
     """Arrays by group and name; groups without arrays are left out."""
-    observed = getattr(run.target, "observed", {})
     groups = {
         "posterior": run.draws,
+        "unconstrained_posterior": _unconstrained(run) if unconstrained else {},
         "sample_stats": run.stats,
-        "warmup_sample_stats": run.warmup_stats if run.warmup_stats["lp"].size else {},
-        "observed_data": {name: np.asarray(value) for name, value in observed.items()},
-        "constant_data": dict(_constants(run.target, observed)),
+        "warmup_sample_stats": run.warmup_stats if warmup and _num_warmup(run) else {},
+        "observed_data": run.target.observed,
+        "constant_data": run.target.constants,
     }
     return {name: arrays for name, arrays in groups.items() if arrays}
 
 
-def _constants(target: Any, observed: dict[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """The data of the log density that have names and are not observed."""
-    data = getattr(target, "data", None)
-    if isinstance(data, dict):
-        for name, value in data.items():
-            if name not in observed and hasattr(value, "shape") and not hasattr(value, "items"):
-                yield str(name), np.asarray(value)
+def _unconstrained(run: Any) -> dict[str, np.ndarray]:
+    """The flat vectors cut into parameters."""
+    parameters = run.target.parameters
+    ends = np.cumsum([parameter.size for parameter in parameters])[:-1]
+    parts = np.split(run.unconstrained, ends, axis=-1)
+    return {
+        parameter.name: part.reshape(*part.shape[:2], *parameter.unconstrained_shape)
+        for parameter, part in zip(parameters, parts, strict=True)
+    }
+
+
+def _sample_dims(group: str) -> list[str]:
+    return [] if group.endswith("_data") else ["chain", "draw"]
+
+
+def _dims(target: Any, group: str, arrays: dict[str, np.ndarray]) -> dict[str, list[str]]:
+    """Names of axes, by the array's name. What is unconstrained or constant may share its name with
+    a parameter of another shape, whose axes it then has not.
+    """
+    dims = {name: [*axes] for name, axes in target.dims.items() if name in arrays}
+    if group not in ("unconstrained_posterior", "constant_data"):
+        return dims
+    skipped = len(_sample_dims(group))
+    return {
+        name: axes
+        for name, axes in dims.items()
+        if _fits(arrays[name].shape[skipped:], axes, target.coords)
+    }
+
+
+def _fits(shape: tuple[int, ...], axes: list[str], coords: dict[str, np.ndarray]) -> bool:
+    return len(shape) == len(axes) and all(
+        axis not in coords or len(coords[axis]) == size
+        for size, axis in zip(shape, axes, strict=True)
+    )
+
+
+def _num_warmup(run: Any) -> int:
+    return run.warmup_stats["step_size"].shape[1]
 
 
 def _attributes(run: Any) -> dict[str, Any]:
@@ -66,7 +106,7 @@ def _attributes(run: Any) -> dict[str, Any]:
         "inference_library": "snaper",
         "inference_library_version": _version(),
         "sampling_time": float(sum(run.seconds)),
-        "tuning_steps": int(run.warmup_stats["lp"].shape[1]),
+        "tuning_steps": _num_warmup(run),
     }
     if run.superchains is not None:
         attributes["superchains"] = int(run.superchains)

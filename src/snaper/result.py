@@ -133,13 +133,20 @@ class Run:
             return of_moments(self.moments, self.unconstrained.shape[0], *costs)
         return summarise(self.draws, *costs, self.superchains)
 
-    def to_arviz(self):
+    def to_arviz(self, *, warmup: bool = False, unconstrained: bool = False):
         """The run as ArviZ has it (the extra `arviz`): InferenceData under ArviZ 0.x, a DataTree
-        since 1.0.
+        since 1.0. Groups are posterior, sample_stats, and where there is something to put into them
+        observed_data and constant_data.
+
+        Args:
+            warmup: add the group warmup_sample_stats. Draws of warm-up are not kept, so there is no
+                warmup_posterior.
+            unconstrained: add the group unconstrained_posterior, with the parameters as the sampler
+                sees them.
         """
         from .arviz import convert
 
-        return convert(self)
+        return convert(self, warmup, unconstrained)
 
 
 def _named(draws: dict[str, np.ndarray]) -> Named:

@@ -4,6 +4,8 @@ import builtins
 
 import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pytest
 from helpers import NUM_CHAINS, one_sentence
 
@@ -37,7 +39,7 @@ def run():
 @pytest.fixture(scope="module")
 def data(run):
     CALLS.clear()
-    converted = run.to_arviz()
+    converted = run.to_arviz(warmup=True)
     assert not CALLS  # the log density is not run again
     return converted
 
@@ -57,6 +59,40 @@ def test_groups_names_and_shapes(run, data):
     assert stats <= set(data.sample_stats.data_vars)
     assert data.sample_stats["diverging"].dtype == bool
     assert data.warmup_sample_stats["lp"].shape == (NUM_CHAINS, 60)
+
+
+def test_groups_on_request(run):
+    plain = run.to_arviz()
+    assert not hasattr(plain, "warmup_sample_stats")
+    assert not hasattr(plain, "unconstrained_posterior")
+    flat = run.to_arviz(unconstrained=True).unconstrained_posterior
+    assert flat["effect"].dims == ("chain", "draw", "school")
+    np.testing.assert_array_equal(flat["effect"].values, run.unconstrained[..., :3])
+    np.testing.assert_array_equal(flat["mean"].values, run.unconstrained[..., 3])
+
+
+def mixture(weight, y):
+    """The argument `weight` shares its name with a site of another shape."""
+    with numpyro.plate("part", 3):
+        scale = numpyro.sample("scale", dist.HalfNormal())
+    share = numpyro.sample("weight", dist.Dirichlet(weight[0]), infer={"event_dims": ["part"]})
+    with numpyro.plate("point", 2):
+        numpyro.sample("seen", dist.Normal(jnp.dot(share, scale), 1.0), obs=y)
+
+
+def test_more_chains_than_draws_and_axes_that_change_length():
+    """No warning comes of the first; of the second only the axes' own names go."""
+    run = snaper.sample(
+        mixture, np.full((1, 3), 2.0), np.ones(2), chains=8, warmup=20, draws=4, progress=False
+    )
+    data = run.to_arviz(unconstrained=True)
+    assert data.posterior["weight"].dims == ("chain", "draw", "part")
+    assert data.unconstrained_posterior["weight"].dims == ("chain", "draw", "weight_dim_0")
+    assert data.unconstrained_posterior["weight"].shape == (8, 4, 2)
+    assert data.unconstrained_posterior["scale"].dims == ("chain", "draw", "part")
+    np.testing.assert_array_equal(data.observed_data["seen"].values, np.ones(2))
+    assert {*data.constant_data.data_vars} == {"weight"}  # y is what `seen` observes
+    assert data.constant_data["weight"].shape == (1, 3)
 
 
 def test_attributes_follow_the_schema(run, data):
