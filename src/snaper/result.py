@@ -20,9 +20,8 @@ from .target import Target
 from .until import Stopped
 from .watch import Watch
 
-_BLOCK = (
-    4096  # points constrained at once, so that memory stays bounded and one compilation serves all
-)
+_BLOCK_POINTS = 4096  # the most points that are mapped to named parameters at once,
+_BLOCK_BYTES = 2**26  # and the most memory for them, as long as one point does not take more
 
 
 @dataclass(frozen=True)
@@ -161,18 +160,34 @@ def _named(draws: dict[str, np.ndarray]) -> Named:
     return {name: of(x) for name, x in draws.items()}
 
 
+@jax.jit  # so that learning its shapes and mapping it over points trace the model once
+def _constrain_point(target: Target, x: jax.Array) -> dict[str, jax.Array]:
+    return target.constrain(x)
+
+
 @jax.jit
 def _constrain_block(target: Target, x: jax.Array) -> dict[str, jax.Array]:
-    return jax.vmap(target.constrain)(x)
+    return jax.vmap(_constrain_point, in_axes=(None, 0))(target, x)
 
 
 def _constrain(target: Target, x: np.ndarray) -> dict[str, np.ndarray]:
-    """Named parameters at many points, block by block."""
-    blocks = []
-    for start in range(0, max(len(x), 1), _BLOCK):
-        block = x[start : start + _BLOCK]
-        padded = np.zeros((_BLOCK, x.shape[1]), x.dtype)
+    """Named parameters at many points, in blocks of equal size, for which one compilation serves;
+    what a model computes from parameters may be much larger than they are.
+    """
+    point = jax.ShapeDtypeStruct(x.shape[1:], x.dtype)
+    shapes = jax.eval_shape(_constrain_point, target, point)
+    named = {name: np.empty((len(x), *one.shape), one.dtype) for name, one in shapes.items()}
+    size = _block_size([point, *shapes.values()])
+    for start in range(0, len(x), size):
+        block = x[start : start + size]
+        padded = np.zeros((size, x.shape[1]), x.dtype)
         padded[: len(block)] = block
-        named = _constrain_block(target, jnp.asarray(padded))
-        blocks.append({name: np.asarray(value)[: len(block)] for name, value in named.items()})
-    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+        for name, values in _constrain_block(target, jnp.asarray(padded)).items():
+            named[name][start : start + size] = np.asarray(values)[: len(block)]
+    return named
+
+
+def _block_size(arrays: list[jax.ShapeDtypeStruct]) -> int:
+    """How many points fit into a block, if each has these arrays."""
+    one = sum(array.size * array.dtype.itemsize for array in arrays)
+    return max(1, min(_BLOCK_POINTS, _BLOCK_BYTES // max(one, 1)))
