@@ -22,6 +22,7 @@ MAY_IMPORT = {
         "config",
         "criteria",
         "models",
+        "nuts",
         "result",
         "run",
         "sampler",
@@ -44,7 +45,8 @@ MAY_IMPORT = {
     "adapt.ema": {"_types"},
     "adapt.*": {"_types", "ensemble", "hmc", "metric", "adapt.ema", "adapt.moments"},
     # The algorithm, and stretches of it.
-    "config": {"_types", "adapt", "clock", "criteria", "jitter"},
+    "config": {"_types", "adapt", "clock", "criteria", "hmc", "jitter"},
+    "nuts": {"_types", "adapt", "config", "hmc", "jitter", "metric"},
     "sampler": {"_types", "adapt", "config", "criteria", "hmc", "target"},
     "chunk": {"_types", "config", "sampler", "target"},
     "starts": {"_types", "hmc", "sampler", "target"},
@@ -123,6 +125,7 @@ MAY_IMPORT = {
 }
 THIRD_PARTY = {"jax", "numpy", "numpyro", "optax", "tqdm"}
 EXTRAS = {
+    "nuts": {"blackjax"},
     "models.*": {"pymc", "pytensor"},
     "diagnostics.estimators": {"arviz_stats"},
     "arviz": {"arviz", "xarray"},
@@ -247,6 +250,7 @@ def test_public_names():
         "from_numpyro",
         "from_pymc",
         "init",
+        "nuts",
         "sample",
         "step",
         "targets",

@@ -1,6 +1,6 @@
 """Bayesian inference with many parallel HMC chains that tune themselves together."""
 
-from . import criteria, targets
+from . import criteria, nuts, targets
 from .config import Config
 from .models import from_numpyro, from_pymc
 from .result import Run, Tuning
@@ -21,6 +21,7 @@ __all__ = [
     "from_numpyro",
     "from_pymc",
     "init",
+    "nuts",
     "sample",
     "step",
     "targets",

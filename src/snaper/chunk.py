@@ -75,8 +75,8 @@ def advance(
             lambda rows, new: jax.lax.dynamic_update_index_in_dim(rows, new, slot, 0), record, row
         )
         tally = Tally(
-            tally.gradients + info.n_steps,
-            tally.capped + (info.n_steps >= config.max_leapfrog).astype(jnp.int32),
+            tally.gradients + jnp.max(info.n_steps),  # chains move in lock-step
+            tally.capped + jnp.any(info.n_steps >= config.max_leapfrog).astype(jnp.int32),
             tally.lp + info.lp,
             tally.accept_prob + info.acceptance_rate,
             tally.accepted + info.is_accepted.astype(jnp.int32),

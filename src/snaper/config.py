@@ -7,7 +7,7 @@ from numbers import Real
 import jax.numpy as jnp
 import numpy as np
 
-from . import criteria
+from . import criteria, hmc
 from ._types import Key, Scalar
 from .adapt import (
     Adaptation,
@@ -40,6 +40,7 @@ class Config:
     jitter: Callable[[Key, Scalar, jnp.dtype], Scalar] = field(default=QuasiRandom())
     clock: Integrated | Drawn = field(default=Integrated())
     adapt: Adaptation = field(default=Adaptation())
+    move: Callable[..., tuple[hmc.Chains, hmc.Transition]] = hmc.step
     max_leapfrog: int = 1000
     first_cap: float = 2.0  # on leapfrog steps, after the transitions held at one step,
     cap_growth: float = 0.1  # and its growth per transition of warm-up, until it is max_leapfrog

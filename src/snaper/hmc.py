@@ -33,6 +33,7 @@ class Transition(NamedTuple):
     accepted: PerChain
     diverging: PerChain
     energy: PerChain  # -log p(x) + |v|^2 / 2 where the chain now stands
+    num_leapfrog: jax.Array  # one number, or one per chain
 
 
 def init(logp: LogDensity, x: Positions) -> Chains:
@@ -73,7 +74,10 @@ def step(
     moved, v = _select(accepted, (end, v1), (chains, v0))
     energy = 0.5 * jnp.sum(v**2, axis=-1) - moved.logp
     velocity = metric.forward(v1)
-    return moved, Transition(chains.x, end.x, velocity, accept_prob, accepted, diverging, energy)
+    transition = Transition(
+        chains.x, end.x, velocity, accept_prob, accepted, diverging, energy, num_leapfrog
+    )
+    return moved, transition
 
 
 def leapfrog(

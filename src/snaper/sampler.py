@@ -31,9 +31,9 @@ class Info(NamedTuple):
     """What a transition tells about itself; never fed back."""
 
     step_size: Scalar
-    trajectory_length: Scalar  # the time integrated
+    trajectory_length: Scalar  # the time integrated; for trees, per chain
     mean_trajectory_length: Scalar
-    n_steps: Scalar
+    n_steps: Scalar  # for trees, per chain
     criterion: Scalar
     lp: PerChain
     acceptance_rate: PerChain
@@ -92,7 +92,7 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
     t = num_leapfrog.astype(dtype) * hyper.step_size
     rounding = jnp.where(warming, config.rounding, 0.0).astype(dtype)
 
-    chains, transition = hmc.step(
+    chains, transition = config.move(
         key_move, target.logp, state.chains, hyper.step_size, hyper.metric, num_leapfrog, rounding
     )
     statistics = config.adapt.statistics(state.adapt, transition, chains, state.step)
@@ -108,9 +108,9 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
     )
     info = Info(
         hyper.step_size,
-        t,
+        transition.num_leapfrog.astype(dtype) * hyper.step_size,
         hyper.trajectory_length,
-        num_leapfrog,
+        transition.num_leapfrog,
         value,
         chains.logp,
         transition.accept_prob,

@@ -83,7 +83,7 @@ WEIGHT = arrays(float, 8, elements=st.one_of(st.just(0.0), finite(1e-3, 1.0)))
 @partial(jax.jit, static_argnums=0)
 def value_and_slope(criterion, x, proposal, velocity, weight, direction):
     ones = jnp.ones(len(x))
-    transition = hmc.Transition(x, proposal, velocity, ones, ones > 0, ones < 0, ones)
+    transition = hmc.Transition(x, proposal, velocity, ones, ones > 0, ones < 0, ones, 1)
     mean, mean_new = jnp.mean(x, axis=0), jnp.mean(proposal, axis=0)
     statistics = {"weight": weight, "mean": mean, "mean_new": mean_new, "direction": direction}
     return criteria.value_and_slope(criterion, transition, jnp.asarray(0.7), **statistics)

@@ -34,7 +34,7 @@ def transition(accept_prob=None, proposal=None):
     ones = jnp.ones(NUM_CHAINS)
     accept_prob = ones if accept_prob is None else accept_prob
     proposal = X + 0.5 if proposal is None else proposal
-    return hmc.Transition(X, proposal, X, accept_prob, ones > 0, ones < 0, ones)
+    return hmc.Transition(X, proposal, X, accept_prob, ones > 0, ones < 0, ones, 1)
 
 
 LEARNING = Adaptation(quarantine=Quarantine(patience=4))

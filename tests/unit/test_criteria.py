@@ -32,7 +32,7 @@ X, V, WEIGHT = quadrature()
 def transition(start, proposal, velocity):
     ones = jnp.ones(len(start))
     arrays = map(jnp.asarray, (start, proposal, velocity))
-    return hmc.Transition(*arrays, ones, ones > 0, ones < 0, ones)
+    return hmc.Transition(*arrays, ones, ones > 0, ones < 0, ones, 1)
 
 
 def exact_flow(t, centre=0.0):
