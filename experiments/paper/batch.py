@@ -1,0 +1,70 @@
+"""Many seeds at once: one compiled program advances all of them by some transitions."""
+
+from functools import cache, partial
+
+import jax
+import jax.numpy as jnp
+
+from snaper import chunk, sampler, targets
+from snaper.sampler import State
+
+from . import problems, settings
+from .settings import Numbers, Setting
+
+SLOTS = 10  # draws that one call brings
+SEEDS_OF_ONE = State(key=0, step=None, num_one_step=None, num_warmup=None, chains=0, adapt=0)
+"""Which axis of a state counts seeds; the number of the transition is shared."""
+
+# Loops whose length is known only on the device stay there.
+_ON_GPU = {
+    "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,CONDITIONAL,WHILE,"
+    "DYNAMIC_SLICE_FUSION"
+}
+
+
+class Batch:
+    """The runs of some seeds with one setting, at the start of warm-up."""
+
+    def __init__(self, problem: str, setting: Setting, seeds: range, warmup: int, short: bool):
+        self.setting, self.warmup = setting, warmup
+        self._target = targets.get(problem)
+        self._numbers = setting.numbers(short)
+        keys = jax.vmap(jax.random.key)(jnp.asarray(seeds))
+        self.states = _start(setting.preset, self._target, keys, problems.start(problem), warmup)
+
+    def warm_up(self) -> chunk.Tally:
+        """All of warm-up."""
+        self.states, _, tally = self._advance(0, self.warmup, self.warmup)
+        return tally
+
+    def draw(self) -> tuple[chunk.Record, chunk.Tally]:
+        """SLOTS more draws: records [seed, slot, ...]."""
+        self.states, record, tally = self._advance(0, SLOTS, 1)
+        return record, tally
+
+    def _advance(self, first: int, num_steps: int, thin: int):
+        preset = self.setting.preset
+        return _compiled()(preset, self._target, self._numbers, self.states, first, num_steps, thin)
+
+
+@partial(jax.jit, static_argnums=0)
+def _start(preset: str, target, keys, x, warmup):
+    base = settings.base(preset)
+    start = jax.vmap(lambda key: sampler.init(key, target, base, x, warmup), out_axes=SEEDS_OF_ONE)
+    return start(keys)
+
+
+@cache
+def _compiled():
+    options = _ON_GPU if jax.default_backend() == "gpu" else None
+    return jax.jit(_advance, static_argnums=0, compiler_options=options)
+
+
+def _advance(preset: str, target, numbers: Numbers, states: State, first, num_steps, thin):
+    config = settings.config(preset, numbers)
+    advance = chunk.advance.__wrapped__  # the plain function: these settings hold traced numbers
+
+    def one(state):
+        return advance(target, config, state, first, num_steps, thin, SLOTS)
+
+    return jax.vmap(one, in_axes=(SEEDS_OF_ONE,), out_axes=(SEEDS_OF_ONE, 0, 0))(states)

@@ -1,0 +1,69 @@
+"""Measured cells as JSON files: one number per seed in each column, and what it took."""
+
+import json
+import os
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import jax
+import numpy as np
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results" / "paper"
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One experiment on one problem with one setting, warmed up for so long."""
+
+    experiment: str  # "long", "grid" or "short"
+    problem: str
+    setting: str
+    warmup: int
+
+    def path(self, results: Path) -> Path:
+        return results / self.experiment / self.problem / f"{self.setting}-{self.warmup}.json"
+
+
+def read(cell: Cell, results: Path = RESULTS) -> dict:
+    """What there is of a cell: no seeds if nothing."""
+    path = cell.path(results)
+    if not path.exists():
+        return {**vars(cell), "seeds": [], "columns": {}, "blocks": []}
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def append(cell: Cell, seeds: range, found: dict, seconds: float, results: Path = RESULTS) -> None:
+    """Add a block of seeds to a cell, at once and whole."""
+    whole = read(cell, results)
+    columns = {name: [*map(_number, np.asarray(column))] for name, column in found.items()}
+    whole["seeds"] += list(seeds)
+    whole["columns"] = {n: whole["columns"].get(n, []) + column for n, column in columns.items()}
+    whole["blocks"].append({"seeds": len(seeds), "seconds": round(seconds, 1), **_machine()})
+    path = cell.path(results)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".part")
+    partial.write_text(json.dumps(whole) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+
+
+def _number(value) -> int | float | None:
+    """Plain, short, and null where it is not finite."""
+    if isinstance(value, np.integer):
+        return int(value)
+    return float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else None
+
+
+def _machine() -> dict[str, str]:
+    versions = {"jax": jax.__version__, "snaper": _version("snaper")}
+    return {"device": jax.devices()[0].device_kind, **versions}
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # run from its source
+        import snaper
+
+        return snaper.__version__

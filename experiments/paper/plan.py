@@ -1,0 +1,55 @@
+"""Which cells there are, and how many seeds of each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .cells import Cell
+from .problems import PROBLEMS
+from .settings import LEARNT, NUTS, PAPER, Setting, fixed
+
+LONG_WARMUP = 5000
+GRID_WARMUP = 1000  # step size and metric alone are learnt
+SHORT_WARMUPS = (500, 750, 1000)
+GRID = {
+    "brownian-bridge": (2, 4, 6, 9, 13, 19, 28, 41, 60, 90, 140),
+    "hierarchical-linear": (6, 12, 20, 30, 42, 60, 85, 120, 170),
+    "item-response": (3, 5, 8, 12, 18, 27, 40, 60, 90),
+    "logistic-regression": (1, 2, 3, 4, 5, 7, 10, 14, 20),
+    "sparse-logistic-regression": (5, 10, 16, 24, 34, 48, 68, 100, 150),
+    "stochastic-volatility": (2, 3, 4, 6, 9, 13, 19, 28, 40),
+}
+AT_ONCE = {"item-response": 25, "stochastic-volatility": 20}  # seeds; the others fit together
+QUICK_PROBLEMS = ("brownian-bridge", "logistic-regression")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell, and how many seeds it should have."""
+
+    cell: Cell
+    setting: Setting
+    seeds: int
+
+
+def tasks(seeds: int = 100, nuts_seeds: int = 10, grid_seeds: int = 100) -> Iterator[Task]:
+    """All of the paper: the cheapest way to a first look at every table comes first."""
+    learnt = (*LEARNT, *PAPER)
+    for problem in PROBLEMS:
+        for setting in learnt:
+            yield Task(Cell("long", problem, setting.name, LONG_WARMUP), setting, seeds)
+        for leapfrogs in GRID[problem]:
+            setting = fixed(leapfrogs)
+            yield Task(Cell("grid", problem, setting.name, GRID_WARMUP), setting, grid_seeds)
+        for warmup in SHORT_WARMUPS:
+            for setting in learnt:
+                yield Task(Cell("short", problem, setting.name, warmup), setting, seeds)
+        yield Task(Cell("long", problem, NUTS.name, LONG_WARMUP), NUTS, nuts_seeds)
+        for warmup in SHORT_WARMUPS:
+            yield Task(Cell("short", problem, NUTS.name, warmup), NUTS, nuts_seeds)
+
+
+def quick_tasks(seeds: int = 4) -> Iterator[Task]:
+    """The small problems with few seeds, on two cores."""
+    for task in tasks(seeds, 1, 2):
+        if task.cell.problem in QUICK_PROBLEMS and task.setting.preset != "nuts":
+            yield task
