@@ -1,0 +1,122 @@
+"""The paper's tables, ours beside the printed numbers."""
+
+import numpy as np
+
+from . import plan
+from .markdown import DASH, between, number, ratio, share, table
+from .percentiles import interval, percentile
+from .problems import PROBLEMS
+from .results import COLUMNS, CRITERIA, PRINTED, Columns, Results
+from .short_run import RULES
+
+PRESETS = {"default": "", "paper": "paper-"}
+SPREAD = (10, 50, 90)
+
+
+def best_of_grid(
+    results: Results, problem: str, size: str = "min_ess_z2"
+) -> tuple[int, Columns] | None:
+    """The point of the sweep with the largest 10th percentile."""
+    sweep = results.grid(problem)
+    if not sweep:
+        return None
+    best = max(sweep, key=lambda n: float(percentile(sweep[n].efficiency(size), 10)))
+    return best, sweep[best]
+
+
+def long_columns(results: Results, problem: str, column: str, preset: str) -> Columns | None:
+    """The cell behind a number of the first table."""
+    if column == "grid":
+        best = best_of_grid(results, problem) if preset == "default" else None
+        return best[1] if best else None
+    if column == "nuts" and preset == "paper":
+        return None
+    return results.long(problem, PRESETS[preset] + column)
+
+
+def _lines_of_table_one(results: Results, problem: str, preset: str):
+    """Label, column of the paper, cell, and which gradients are counted."""
+    for column, label in COLUMNS.items():
+        found = long_columns(results, problem, column, preset)
+        if column == "grid" and (best := best_of_grid(results, problem)):
+            label = f"{label} ({best[0]} steps)"
+        if column == "nuts":
+            yield f"{label}, each chain", column, found, "gradients_per_chain"
+            yield f"{label}, lock-step", column, found, "gradients"
+        else:
+            yield label, column, found, "gradients"
+
+
+def table_one(results: Results, preset: str) -> str:
+    heads = ["", "", "10th", "95 % interval", "median", "90th", "seeds", "printed", "ours/printed"]
+    rows = []
+    for problem, name in PROBLEMS.items():
+        for label, column, found, counted in _lines_of_table_one(results, problem, preset):
+            if preset == "paper" and column in ("grid", "nuts"):
+                continue
+            printed = PRINTED["efficiency"][problem][column]
+            if found is None:
+                ours = [DASH] * 5
+                quotient = DASH
+            else:
+                values = found.efficiency(gradients=counted)
+                low, middle, high = (float(percentile(values, q)) for q in SPREAD)
+                ends = between(interval(values, 10))
+                ours = [number(low), ends, number(middle), number(high), str(found.seeds)]
+                quotient = ratio(low, printed)
+            rows.append([name, label, *ours, number(printed), quotient])
+            name = ""
+    return table(heads, rows, words=2)
+
+
+def table_of_rhat(results: Results) -> str:
+    heads = ["", "", "preset", "10th", "median", "90th", "seeds", "printed"]
+    rows = []
+    for problem, name in PROBLEMS.items():
+        for column, label in COLUMNS.items():
+            for preset in PRESETS:
+                if preset == "paper" and column in ("grid", "nuts"):
+                    continue
+                found = long_columns(results, problem, column, preset)
+                ours = [DASH] * 4
+                if found is not None:
+                    spread = (float(percentile(found.rhat(), q)) for q in SPREAD)
+                    ours = [*(f"{value:.3f}" for value in spread), str(found.seeds)]
+                rows.append([name, label, preset, *ours, f"{PRINTED['rhat'][problem][column]:.3f}"])
+                name = label = ""
+    return table(heads, rows, words=3)
+
+
+def table_two(results: Results, preset: str) -> str:
+    """Gradients until R-hat is below its threshold."""
+    heads = ["", "", "warm-up", "seeds", "printed"]
+    for rule in RULES:
+        heads += [f"total, {rule}", "95 % interval", "sampling alone", "reached"]
+    heads.append("classic/printed")
+    columns = CRITERIA if preset == "paper" else (*CRITERIA, "nuts")
+    rows = []
+    for problem, name in PROBLEMS.items():
+        for column in columns:
+            label = COLUMNS[column]
+            for warmup in plan.SHORT_WARMUPS:
+                found = results.short(problem, PRESETS[preset] + column, warmup)
+                printed = PRINTED["gradients"][problem][column].get(str(warmup))
+                row = [name, label, str(warmup), DASH if found is None else str(found.seeds)]
+                row.append(number(printed, 2))
+                for rule in RULES:
+                    row += [DASH] * 4 if found is None else _until(found, rule)
+                total = None if found is None else float(percentile(found.total("classic"), 90))
+                row.append(ratio(total, printed) if printed else DASH)
+                rows.append(row)
+                name = label = ""
+    return table(heads, rows, words=2)
+
+
+def _until(found: Columns, rule: str) -> list[str]:
+    total, sampling = found.total(rule), found.sampling(rule)
+    return [
+        number(float(percentile(total, 90))),
+        between(interval(total, 90)),
+        number(float(percentile(sampling, 90))),
+        share(int(np.sum(np.isfinite(total))), found.seeds),
+    ]
