@@ -40,7 +40,7 @@ def append(cell: Cell, seeds: range, found: dict, seconds: float, results: Path 
     columns = {name: [*map(_number, np.asarray(column))] for name, column in found.items()}
     whole["seeds"] += list(seeds)
     whole["columns"] = {n: whole["columns"].get(n, []) + column for n, column in columns.items()}
-    whole["blocks"].append({"seeds": len(seeds), "seconds": round(seconds, 1), **_machine()})
+    whole["blocks"].append({"seeds": len(seeds), "seconds": round(seconds, 1), **machine()})
     path = cell.path(results)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".part")
@@ -55,7 +55,7 @@ def _number(value) -> int | float | None:
     return float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else None
 
 
-def _machine() -> dict[str, str]:
+def machine() -> dict[str, str]:
     versions = {"jax": jax.__version__, "snaper": _version("snaper")}
     return {"device": jax.devices()[0].device_kind, **versions}
 

@@ -8,12 +8,14 @@ writes DIRECTORY.md and DIRECTORY/figures.
 import argparse
 from pathlib import Path
 
-from . import cells, cost, plan, riddle, tables, verdict
+from . import cells, cost, figures, plan, riddle, tables, verdict
 from .long_run import DRAWS
 from .percentiles import LEVEL, RESAMPLES
 from .problems import CHAINS
 from .results import Results
 from .short_run import ENOUGH, MAX_DRAWS, THRESHOLD
+
+FIGURES = "figures"
 
 
 def text(results: Results) -> str:
@@ -73,6 +75,9 @@ def text(results: Results) -> str:
         riddle.table_of_agreement(results),
         riddle.sentences(results),
         riddle.conclusion(results),
+        "## Figures",
+        "Drawn from the same files; each is there as SVG too.",
+        _figures(results),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -93,7 +98,18 @@ def _how(results: Results) -> str:
     )
 
 
+def _figures(results: Results) -> str:
+    """Those that can be drawn, by their captions."""
+    shown = [each for each in figures.FIGURES if each.ready(results)]
+    place = f"{results.root.name}/{FIGURES}"
+    return "\n\n".join(
+        f"![{each.caption}]({place}/{each.name}.png)\n\n{each.caption}" for each in shown
+    )
+
+
 def write(results: Results) -> Path:
+    """The page beside the results, the figures among them."""
+    figures.write(results, results.root / FIGURES)
     path = results.root.with_suffix(".md")
     path.write_text(text(results), encoding="utf-8")
     return path
