@@ -14,10 +14,10 @@ COMPILE = .venv-lock/bin/uv pip compile --no-config --quiet --universal --python
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate $(LOCK_ARGS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo lint test test-all test-peers lock clean
+.PHONY: help demo lint test test-all test-peers paper paper-quick lock clean
 
 help:  ## Show this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: .venv-run/.stamp  ## Run the demonstration
 	.venv-run/bin/python examples/demo.py
@@ -39,6 +39,16 @@ test-peers: VENV = .venv-peers
 test-peers: .venv-peers/.stamp  ## Run the comparisons with other packages
 	$(PYTEST) -m peers
 
+paper: .venv/.stamp  ## Measure what is missing of the paper's tables and figures, and write the page
+	.venv/bin/python -m experiments.paper
+	.venv/bin/python -m experiments.paper.spectrum
+	.venv/bin/python -m experiments.paper.traces
+	.venv/bin/python -m experiments.paper.page
+
+paper-quick: .venv/.stamp  ## The same for small problems and few seeds (under 15 minutes, two cores)
+	.venv/bin/python -m experiments.paper --quick --results build/paper-quick
+	.venv/bin/python -m experiments.paper.page --results build/paper-quick
+
 lock: .venv-lock/.stamp  ## Write the lock files anew from pyproject.toml
 	$(COMPILE) pyproject.toml --extra dev --extra all -o requirements/test.lock
 	$(COMPILE) pyproject.toml -c requirements/test.lock -o requirements/run.lock
@@ -48,7 +58,7 @@ lock: .venv-lock/.stamp  ## Write the lock files anew from pyproject.toml
 		$(COMPILE) - -c requirements/peers.lock -o requirements/build.lock
 
 clean:  ## Remove the environments and caches that these rules made
-	rm -rf $(VENVS) .venv-lock .cache .hypothesis .pytest_cache .ruff_cache dist
+	rm -rf $(VENVS) .venv-lock .cache .hypothesis .pytest_cache .ruff_cache build dist
 
 # One environment for each lock file.
 .venv/.stamp: LOCK = requirements/test.lock

@@ -19,7 +19,6 @@ GRID = {
     "stochastic-volatility": (2, 3, 4, 6, 9, 13, 19, 28, 40),
 }
 AT_ONCE = {"item-response": 25, "stochastic-volatility": 20}  # seeds; the others fit together
-QUICK_PROBLEMS = ("brownian-bridge", "logistic-regression")
 
 
 @dataclass(frozen=True)
@@ -48,8 +47,9 @@ def tasks(seeds: int = 100, nuts_seeds: int = 10, grid_seeds: int = 100) -> Iter
             yield Task(Cell("short", problem, NUTS.name, warmup), NUTS, nuts_seeds)
 
 
-def quick_tasks(seeds: int = 4) -> Iterator[Task]:
+def quick_tasks(seeds: int = 2) -> Iterator[Task]:
     """The small problems with few seeds, on two cores."""
-    for task in tasks(seeds, 1, 2):
-        if task.cell.problem in QUICK_PROBLEMS and task.setting.preset != "nuts":
+    presets = {"brownian-bridge": ("default",), "logistic-regression": ("default", "paper")}
+    for task in tasks(seeds, 1, seeds):
+        if task.setting.preset in presets.get(task.cell.problem, ()):
             yield task

@@ -1,0 +1,99 @@
+"""The paper's experiments: a seed is the same in any batch, and no cell is measured twice."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from experiments.paper import __main__ as measuring
+from experiments.paper import cells, long_run, settings, short_run, spectrum, traces
+from experiments.paper.cells import Cell
+from experiments.paper.percentiles import interval, percentile
+from experiments.paper.plan import Task
+from experiments.paper.rhat import classic
+from snaper.diagnostics import stream
+
+PROBLEM = "logistic-regression"
+SNAPER = settings.LEARNT[0]
+
+
+def long(seeds):
+    return long_run.measure(PROBLEM, SNAPER, seeds, warmup=40, draws=20)
+
+
+def short(seeds):
+    return short_run.measure(PROBLEM, SNAPER, seeds, warmup=40, max_draws=20)
+
+
+@pytest.mark.parametrize("measure", [pytest.param(long, marks=pytest.mark.slow), short])
+def test_a_seed_is_the_same_alone_and_in_a_batch(measure):
+    together, alone = measure(range(2)), measure(range(1, 2))
+    assert {*together} == {*alone}
+    for name, column in together.items():
+        assert len(column) == 2
+        np.testing.assert_allclose(np.asarray(column)[1:], alone[name], rtol=1e-3, err_msg=name)
+
+
+def test_an_interrupted_cell_is_continued(tmp_path):
+    cell = Cell("short", PROBLEM, SNAPER.name, 40)
+    task = Task(cell, SNAPER, 2)
+    assert measuring.blocks(task, tmp_path) == [range(2)]
+    cells.append(cell, range(1), short(range(1)), 1.0, tmp_path)
+    assert measuring.blocks(task, tmp_path) == [range(1, 2)]
+    cells.append(cell, range(1, 2), short(range(1, 2)), 2.0, tmp_path)
+    assert measuring.blocks(task, tmp_path) == []
+
+    whole, once = cells.read(cell, tmp_path), short(range(2))
+    assert whole["seeds"] == [0, 1]
+    assert [(block["seeds"], block["seconds"]) for block in whole["blocks"]] == [(1, 1.0), (1, 2.0)]
+    for name, column in whole["columns"].items():
+        np.testing.assert_allclose(column, once[name], rtol=1e-3, err_msg=name)
+
+
+def plain_rhat(draws):
+    """Of draws [draw, chain, dim], as Gelman & Rubin, without the root."""
+    n, m = draws.shape[:2]
+    within = np.mean(np.var(draws, axis=0, ddof=1), axis=0)
+    between = np.var(np.mean(draws, axis=0), axis=0, ddof=1)
+    pooled = (n - 1) / n * within + between
+    return (m + 1) / m * pooled / within - (n - 1) / (m * n)
+
+
+def walks(num_draws, num_chains, dim=3):
+    steps = np.random.default_rng(0).normal(size=(num_draws, num_chains, dim))
+    return steps + 0.1 * np.cumsum(steps, axis=0)
+
+
+def test_classic_rhat_is_the_plain_formula():
+    draws = walks(50, 8)
+    ratio = long_run._ratio(jnp.swapaxes(jnp.asarray(draws), 0, 1))
+    np.testing.assert_allclose(classic(ratio, 8, 50), plain_rhat(draws))
+    counts, found = traces.rhat(draws, 10)
+    expected = [np.max(plain_rhat(draws[:n])) for n in counts]
+    np.testing.assert_allclose(found, expected)
+
+
+def test_rhat_while_drawing_is_that_of_all_draws():
+    draws = jnp.asarray(walks(3 * short_run.SLOTS, short_run.CHAINS))[None]
+    watched = jax.vmap(stream.init)(draws[:, 0])
+    for i in range(3):
+        rows = draws[:, i * short_run.SLOTS : (i + 1) * short_run.SLOTS]
+        watched, (found, _) = short_run._look(watched, rows, jnp.zeros((1, 3)))
+    np.testing.assert_allclose(found, [np.max(plain_rhat(np.asarray(draws[0])))], rtol=1e-6)
+
+
+def test_percentiles_beside_infinities():
+    values = np.array([3.0, 1.0, np.inf, 2.0])
+    assert percentile(values, 0) == 1.0
+    assert percentile(values, 50) == 2.5
+    assert percentile(values, 90) == np.inf
+    assert interval(values, 50) == interval(values, 50)
+    assert percentile(np.array([4.0]), 10) == 4.0
+
+
+def test_lengths_under_exact_dynamics():
+    """Where one direction alone counts, 4 tau solves tan y = y, whose first root is 4.4934."""
+    assert spectrum.best_alone() == pytest.approx(4.4934 / 4, abs=1e-3)
+    assert spectrum.best("chees", 0.01) == pytest.approx(spectrum.best_alone(), rel=0.01)
+    assert spectrum.best("chees", 0.5) < 0.6
+    assert spectrum.best("snaper", 0.5) == pytest.approx(0.895, abs=2e-3)
