@@ -30,7 +30,8 @@ def text(results: Results) -> str:
         f"The default preset with the SNAPER criterion against the printed SNAPER numbers: the 10th"
         f" percentile of min ESS per gradient (larger is better) and the 90th percentile of total"
         f" gradients until R-hat < {THRESHOLD} by the classic rule (smaller is better). *Within"
-        f" noise*: the printed number lies inside the {100 * LEVEL:.0f} % interval of ours.",
+        f" noise*: the printed number, whose own noise is not known, lies inside the"
+        f" {100 * LEVEL:.0f} % interval of ours.",
         verdict.verdicts(results),
         "## How it was measured",
         _how(results),
@@ -38,9 +39,10 @@ def text(results: Results) -> str:
         "## Table 1: efficiency in the long run",
         "Least effective sample size of squares over all coordinates, per chain and gradient. "
         "Grid is the best point of the sweep over mean leapfrog steps: the one with the largest"
-        " 10th percentile. A gradient is one leapfrog step of all chains. NUTS is counted twice: by"
-        " the leapfrog steps of each chain, on average over chains, and in lock-step, where all"
-        " chains wait for the longest tree.",
+        " 10th percentile; it is chosen and reported on the same seeds, which flatters it. A"
+        " gradient is one leapfrog step of all chains. NUTS is counted twice: by the leapfrog steps"
+        " of each chain, on average over chains, and in lock-step, where all chains wait for the"
+        " longest tree.",
         "### Default preset",
         tables.table_one(results, "default"),
         "### Paper preset",
@@ -67,8 +69,9 @@ def text(results: Results) -> str:
         " may count how far chains disagree (the variance between chains, as is usual now), or be"
         " computed within every chain and averaged, which is blind to chains that stay where they"
         " are. All three below are of the same draws and the same coordinate, the worst by the"
-        " first; percentiles and the best of the sweep are taken of each by itself. NUTS is counted"
-        " by each chain's steps.",
+        " first, so that the second and third bound their own minimum from above; percentiles and"
+        " the best of the sweep are taken of each by itself. NUTS is counted by each chain's"
+        " steps.",
         riddle.table_of_estimators(results),
         "How far each estimator is from the printed numbers, as a factor: root mean square over"
         " the columns measured, on a log scale.",
@@ -92,7 +95,8 @@ def _how(results: Results) -> str:
         f" advanced as one batch; they share the sequence of jitter, so that their trajectories"
         f" stay in step, and nothing else. Percentiles are over seeds, interpolated; their"
         f" {100 * LEVEL:.0f} % intervals are from {RESAMPLES} bootstrap samples of the seeds, with"
-        f" a fixed random state. Every row says how many seeds it rests on.\n\n"
+        f" a fixed random state: what the shared jitter contributes is not in them. Every"
+        f" row says how many seeds it rests on.\n\n"
         f"Measured on: {cost.machines(results)}. Seconds are of the wall clock, compilation"
         f" included, the median over cells."
     )
