@@ -52,13 +52,16 @@ def text(results: Results) -> str:
         "The largest over coordinates of the classic R-hat, without its square root and without"
         " splitting chains, of the runs behind Table 1.",
         tables.table_of_rhat(results),
+        tables.sentence_of_rhat(results),
         "## Table 2: gradients until R-hat is below its threshold",
         f"90th percentile over seeds of the gradients of warm-up and sampling together, and of"
         f" sampling alone, until every coordinate's R-hat is below {THRESHOLD}. *classic* is the"
         f" rule without square root and without splitting, *split* the usual split R-hat. R-hat is"
         f" looked at every ten draws. A batch ends when {100 * ENOUGH:.0f} % of its seeds are there"
         f" by both rules (or after {MAX_DRAWS} draws); *reached* counts those that were, and the"
-        f" others count as infinite. NUTS is counted in lock-step.",
+        f" others count as infinite, which can only raise a percentile. NUTS is counted in"
+        f" lock-step.",
+        tables.cut_short(results),
         "### Default preset",
         tables.table_two(results, "default"),
         "### Paper preset",

@@ -7,7 +7,7 @@ from .markdown import DASH, between, number, ratio, share, table
 from .percentiles import interval, percentile
 from .problems import PROBLEMS
 from .results import COLUMNS, CRITERIA, PRINTED, Columns, Results
-from .short_run import RULES
+from .short_run import ENOUGH, MAX_DRAWS, RULES
 
 PRESETS = {"default": "", "paper": "paper-"}
 SPREAD = (10, 50, 90)
@@ -87,6 +87,27 @@ def table_of_rhat(results: Results) -> str:
     return table(heads, rows, words=3)
 
 
+def sentence_of_rhat(results: Results) -> str:
+    """Where the printed R-hat lies among ours, over the cells of the default preset."""
+    below, inside, above = [], [], []
+    for problem, name in PROBLEMS.items():
+        for column, label in COLUMNS.items():
+            found = long_columns(results, problem, column, "default")
+            if found is None:
+                continue
+            printed = PRINTED["rhat"][problem][column]
+            low, high = (float(percentile(found.rhat(), q)) for q in (10, 90))
+            # Printed to three decimals.
+            side = below if printed < low - 5e-4 else above if printed > high + 5e-4 else inside
+            side.append(f"{name} {label}")
+    return (
+        f"Of {len(below) + len(inside) + len(above)} cells of the default preset, the printed"
+        f" number lies between our 10th and 90th percentiles in {len(inside)}, below in"
+        f" {len(below)} ({', '.join(below) or 'none'}) and above in {len(above)}"
+        f" ({', '.join(above) or 'none'})."
+    )
+
+
 def table_two(results: Results, preset: str) -> str:
     """Gradients until R-hat is below its threshold."""
     heads = ["", "", "warm-up", "seeds", "printed"]
@@ -120,3 +141,22 @@ def _until(found: Columns, rule: str) -> list[str]:
         number(float(percentile(sampling, 90))),
         share(int(np.sum(np.isfinite(total))), found.seeds),
     ]
+
+
+def cut_short(results: Results) -> str:
+    """Which batches ended before the rule that the page states, having been given fewer draws."""
+    said = []
+    for cell in results.cells():
+        if cell["experiment"] != "short":
+            continue
+        draws = np.array([cell["columns"][f"draws_{rule}"] for rule in RULES])
+        if np.all(np.mean(draws > 0, axis=1) >= ENOUGH) or np.max(draws) > MAX_DRAWS // 2:
+            continue
+        name = f"{PROBLEMS[cell['problem']]} {cell['setting']} {cell['warmup']}"
+        said.append(f"{name} ({np.max(draws)})")
+    if not said:
+        return ""
+    return (
+        "Some batches were given fewer draws and ended before so many seeds were there; with the"
+        " largest number of draws that a seed of theirs took to get there: " + "; ".join(said) + "."
+    )
