@@ -23,6 +23,8 @@ def convert(run: Any, warmup: bool, unconstrained: bool) -> Any:
         ) from None
     is_tree = int(arviz.__version__.split(".")[0]) >= 1
     attributes = _attributes(run)
+    dims = {_plain(name): [*map(_plain, axes)] for name, axes in run.target.dims.items()}
+    coords = {_plain(axis): values for axis, values in run.target.coords.items()}
     with warnings.catch_warnings():
         # To ArviZ more chains than draws look like transposed arrays; here they are usual.
         warnings.filterwarnings("ignore", "More chains|Found chain dimension", UserWarning)
@@ -30,8 +32,8 @@ def convert(run: Any, warmup: bool, unconstrained: bool) -> Any:
             group: arviz.dict_to_dataset(
                 arrays,
                 attrs=attributes,
-                dims=_dims(run.target, group, arrays),
-                coords=run.target.coords,
+                dims=_dims(dims, coords, group, arrays),
+                coords=coords,
                 **{"sample_dims" if is_tree else "default_dims": _sample_dims(group)},
             )
             for group, arrays in _groups(run, warmup, unconstrained).items()
@@ -55,7 +57,18 @@ def _groups(run: Any, warmup: bool, unconstrained: bool) -> Groups:
         "observed_data": run.target.observed,
         "constant_data": run.target.constants,
     }
-    return {name: arrays for name, arrays in groups.items() if arrays}
+    return {
+        group: {_plain(name): array for name, array in arrays.items()}
+        for group, arrays in groups.items()
+        if arrays
+    }
+
+
+def _plain(name: str) -> str:
+    """A name without slashes, of which NumPyro's scopes are full: DataTree and netCDF take them for
+    paths.
+    """
+    return name.replace("/", ".")
 
 
 def _unconstrained(run: Any) -> dict[str, np.ndarray]:
@@ -73,18 +86,23 @@ def _sample_dims(group: str) -> list[str]:
     return [] if group.endswith("_data") else ["chain", "draw"]
 
 
-def _dims(target: Any, group: str, arrays: dict[str, np.ndarray]) -> dict[str, list[str]]:
+def _dims(
+    dims: dict[str, list[str]],
+    coords: dict[str, np.ndarray],
+    group: str,
+    arrays: dict[str, np.ndarray],
+) -> dict[str, list[str]]:
     """Names of axes, by the array's name. What is unconstrained or constant may share its name with
     a parameter of another shape, whose axes it then has not.
     """
-    dims = {name: [*axes] for name, axes in target.dims.items() if name in arrays}
+    dims = {name: axes for name, axes in dims.items() if name in arrays}
     if group not in ("unconstrained_posterior", "constant_data"):
         return dims
     skipped = len(_sample_dims(group))
     return {
         name: axes
         for name, axes in dims.items()
-        if _fits(arrays[name].shape[skipped:], axes, target.coords)
+        if _fits(arrays[name].shape[skipped:], axes, coords)
     }
 
 

@@ -135,7 +135,7 @@ class Run:
     def to_arviz(self, *, warmup: bool = False, unconstrained: bool = False):
         """The run as ArviZ has it (the extra `arviz`): InferenceData under ArviZ 0.x, a DataTree
         since 1.0. Groups are posterior, sample_stats, and where there is something to put into them
-        observed_data and constant_data.
+        observed_data and constant_data. A slash in a name, which netCDF has not, becomes a dot.
 
         Args:
             warmup: add the group warmup_sample_stats. Draws of warm-up are not kept, so there is no

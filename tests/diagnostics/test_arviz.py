@@ -95,6 +95,21 @@ def test_more_chains_than_draws_and_axes_that_change_length():
     assert data.constant_data["weight"].shape == (1, 3)
 
 
+def scoped():
+    with numpyro.handlers.scope(prefix="inner"), numpyro.plate("part", 2):
+        numpyro.sample("x", dist.Normal())
+
+
+def test_names_with_slashes_can_be_written(tmp_path):
+    data = snaper.sample(scoped, chains=8, warmup=20, draws=4, progress=False).to_arviz()
+    assert list(data.posterior.data_vars) == ["inner.x"]
+    path = str(tmp_path / "run.nc")
+    data.to_netcdf(path)
+    np.testing.assert_array_equal(
+        arviz.from_netcdf(path).posterior["inner.x"].values, data.posterior["inner.x"].values
+    )
+
+
 def test_attributes_follow_the_schema(run, data):
     attributes = data.posterior.attrs
     assert attributes["inference_library"] == "snaper" and "T" in attributes["created_at"]
