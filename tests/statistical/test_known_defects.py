@@ -103,7 +103,7 @@ def test_stochastic_volatility_samples_from_cold_in_single_precision():
         start = benchmark.prior_mean(jax.random.key(3))
         assert start.dtype == np.float32 and benchmark.target.logp(start) < -1e7
         run = snaper.sample(benchmark.target, init=start, warmup=600, draws=50, progress=False)
-    assert run.findings == []
+    assert [finding for finding in run.findings if finding.severity == "trouble"] == []
     assert abs(np.median(run.stats["lp"]) + 9205) < 30
     assert run.tuning.step_size > 0.05
 
