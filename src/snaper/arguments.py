@@ -67,11 +67,13 @@ def until(until: Any, chains: int, chunk: int | None) -> Until:
         raise TypeError(
             f"until must be a snaper.Until, such as snaper.Until(rhat=1.01), not {until!r}."
         )
-    if until.ess is not None and chains == 1:
-        raise ValueError(
-            f"Until(ess={until.ess:g}) is told by how much chains differ, which 1 chain does not: "
-            "use chains=2 or more, or Until(rhat=) alone."
-        )
+    for name in ("rhat", "ess"):
+        value = getattr(until, name)
+        if value is not None and chains == 1:
+            raise ValueError(
+                f"Until({name}={value}) is told by how much chains differ, which 1 chain does "
+                "not: use chains=16 or more, or draws= alone."
+            )
     return until if until.every else replace(until, every=chunk)
 
 
@@ -89,7 +91,7 @@ def find_starts(
     """A point for every chain; chains of one superchain have the same."""
     if superchains is None:
         return starts.find(key, target, chains, init)
-    found = starts.find(key, target, superchains, init)
+    found = starts.find(key, target, superchains, init, "superchain")
     different = len(np.unique(np.asarray(found.x), axis=0))
     if different < superchains:
         why = f", {found.num_replaced} unusable ones aside" if found.num_replaced else ""

@@ -9,7 +9,6 @@ import numpy as np
 from .config import Config
 from .diagnostics import certificate, findings
 from .diagnostics.functions import Functions
-from .diagnostics.judged import Judged
 from .interrupt import Interrupt
 from .keep import Draws, Nothing, Statistics
 from .progress import Display, Snapshot
@@ -60,14 +59,17 @@ class Course:
         while self.rule is None and not interrupt.requested:
             look_at = self.goal.next_look(self.sampling.done, self.least)
             pace = self.pace if self.sampling.done < self.least else self.between
+            late = False
             for size in pace.stretches(self.sampling, look_at, interrupt):
                 self._advance("sampling", self.sampling, size)
-                if self.goal.out_of_time(self._progress()):
-                    self.rule = "max_seconds"
+                late = self.goal.out_of_time(self._progress())
+                if late:
+                    look_at = min(look_at, self.least)  # from where on any look counts
                     break
-            else:
-                if self.sampling.done >= look_at:  # not so after Ctrl-C
-                    self.rule = self.goal.rule(self._progress(), watch.asked())
+            if self.sampling.done >= look_at:  # not so after Ctrl-C
+                self.rule = self.goal.rule(self._progress(), watch.asked())
+            if late and self.rule is None:
+                self.rule = "max_seconds"
         self.clock.append(time.monotonic())
 
     def _advance(self, phase: str, recorder: Recorder, size: int) -> None:
@@ -124,8 +126,8 @@ class Course:
         draws = max(sampling.done, 1)
         logp = np.asarray(state.chains.logp)
         watch = sampling.watch
-        mixing = None if watch is None else _mixing(watch.coordinates())
-        asked = None if watch is None or self.functions is None else _mixing(watch.asked())
+        mixing = None if watch is None else watch.coordinates()
+        asked = None if watch is None or self.functions is None else watch.asked()
         bound = None if watch is None else watch.bound(sampling.kept.scalar)
         return findings.Facts(
             num_chains=logp.size,
@@ -152,6 +154,7 @@ class Course:
             one_start=self.one_start,
             mixing=mixing,
             asked=asked,
+            converged=stopped.rule == "converged",
             limit=_limit(self.goal, stopped),
             tightness=bound.tightness if isinstance(bound, certificate.Bound) else float("nan"),
         )
@@ -162,27 +165,12 @@ def _unusable(criterion: np.ndarray) -> float:
     return float(np.mean(~np.isfinite(criterion) | (criterion == 0))) if criterion.size else 0.0
 
 
-def _mixing(judged: Judged) -> findings.Mixing:
-    constant = judged.constant & (judged.num_draws > 1)
-    still = np.flatnonzero(constant.any(axis=0))
-    rhat, worst = judged.worst()
-    ess, least = judged.least()
-    return findings.Mixing(
-        judged.num_draws,
-        rhat,
-        judged.nested,
-        worst,
-        ess,
-        least,
-        tuple(judged.name(int(i)) for i in still[:3]),
-        np.any(constant, axis=1),
-    )
-
-
 def _limit(goal: Count | Until, stopped: Stopped) -> str | None:
-    """What sampling ran into before it converged, and what it was asked for."""
+    """What sampling ran into before it converged, and what it was asked for; None where a limit is
+    all that it was asked for.
+    """
     if not isinstance(goal, Until) or not stopped.rule.startswith("max_"):
         return None
     asked = {"rhat": goal.rhat, "ess": goal.ess}
     wanted = " and ".join(f"{name}={value}" for name, value in asked.items() if value is not None)
-    return f"{stopped.rule}={getattr(goal, stopped.rule)}" + (f" before {wanted}" if wanted else "")
+    return f"{stopped.rule}={getattr(goal, stopped.rule)} before {wanted}" if wanted else None

@@ -21,8 +21,8 @@ class ByName(dict[str, np.ndarray]):
     """Statistics by name; asked for one that is not there, it says why."""
 
     def __missing__(self, name: str):
-        there = ", ".join(self) or "none"
-        raise KeyError(f"No statistic {name!r} was kept, only {there}: keep='draws' keeps all.")
+        there = f", only {', '.join(self)}" if self else ""
+        raise KeyError(f"No statistic {name!r} was kept{there}: keep='draws' keeps all.")
 
 
 class Statistics:

@@ -52,7 +52,8 @@ def sample(
         chains: how many; all move in lock-step and learn from each other. 64 or more learn best.
         warmup: transitions in which step size, trajectory length, metric and principal direction
             are learnt.
-        draws: transitions after that, with everything held.
+        draws: transitions after that, with everything held; 1000 unless given. With `until`, the
+            least there are before it is asked.
         seed: a whole number, or a JAX random key.
         criterion: what trajectories are tuned for: "snaper", "chees", "chees_rate", "esjd",
             `snaper.criteria.Along(w)`, or a function (see `snaper.criteria`).
@@ -82,7 +83,8 @@ def sample(
         count("thin", thin, 1),
         count("warmup", warmup, 0),
     )
-    least = (FIRST_LOOK if until else 1000) if draws is None else count("draws", draws, 0)
+    usual = 1000 if until is None else FIRST_LOOK * thin
+    least = usual if draws is None else count("draws", draws, 0)
     pace = Pace(None if chunk is None else count("chunk", chunk, 1))
     goal = Count(least) if until is None else arguments.until(until, chains, chunk)
     if keep not in ("draws", "moments"):

@@ -31,7 +31,9 @@ class Starts(NamedTuple):
         return bool(jnp.all(self.x == self.x[0]))
 
 
-def find(key: Key, target: Target, num_chains: int, init: Any = None) -> Starts:
+def find(
+    key: Key, target: Target, num_chains: int, init: Any = None, each: str = "chain"
+) -> Starts:
     """Starting points for every chain.
 
     Args:
@@ -40,6 +42,8 @@ def find(key: Key, target: Target, num_chains: int, init: Any = None) -> Starts:
             with a leading chain axis, one point each; "prior-mean" for the mean of draws from the
             prior, where all chains begin. Arrays are unconstrained, named parameters are as the
             log density sees them.
+        each: what begins at a point of its own, for messages: "chain", or "superchain", of which
+            there are then `num_chains`.
     """
     if isinstance(init, str):
         init = _prior_mean(key, target, init)
@@ -47,7 +51,7 @@ def find(key: Key, target: Target, num_chains: int, init: Any = None) -> Starts:
     def dispersed(attempt):
         return np.asarray(target.disperse(jax.random.fold_in(key, attempt), num_chains))
 
-    x = dispersed(0) if init is None else _given(target, num_chains, init)
+    x = dispersed(0) if init is None else _given(target, num_chains, init, each)
     chains, bad = _screen(target, x)
     first_bad = bad
     for attempt in range(1, ATTEMPTS):
@@ -56,7 +60,7 @@ def find(key: Key, target: Target, num_chains: int, init: Any = None) -> Starts:
         x = np.where(bad[:, None], dispersed(attempt), x)
         chains, bad = _screen(target, x)
     if bad.all() or (init is None and bad.any()):
-        raise InitializationError(_complaint(target, chains, bad, init is None))
+        raise InitializationError(_complaint(target, chains, bad, init is None, each))
     if bad.any():
         rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
         x = np.where(bad[:, None], x[rng.choice(np.flatnonzero(~bad), num_chains)], x)
@@ -82,7 +86,7 @@ def _flat_mean(target: Target, draws: Any) -> Vector:
     return target.flatten(jax.tree.map(lambda values: values.mean(axis=0), draws))
 
 
-def _given(target: Target, num_chains: int, init: Any) -> np.ndarray:
+def _given(target: Target, num_chains: int, init: Any, each: str) -> np.ndarray:
     """User's points as an array [chain, dim]."""
     if isinstance(init, np.ndarray | jax.Array | list | tuple) and np.asarray(init).dtype != object:
         x = np.asarray(init)
@@ -90,18 +94,19 @@ def _given(target: Target, num_chains: int, init: Any) -> np.ndarray:
             raise TypeError(f"init must hold numbers, not {x.dtype}.")
         x = x.astype(target.dtype)
     else:
-        x = _flatten(target, num_chains, init)
+        x = _flatten(target, num_chains, init, each)
     if x.shape == (target.dim,):
         x = np.broadcast_to(x, (num_chains, target.dim))
     if x.shape != (num_chains, target.dim):
+        shared = f"one point {(target.dim,)}, or " if each == "chain" else ""
         raise ValueError(
-            f"init has shape {x.shape}: give one point {(target.dim,)}, or one for every chain"
+            f"init has shape {x.shape}: give {shared}one for every {each}"
             f" {(num_chains, target.dim)}."
         )
     return x
 
 
-def _flatten(target: Target, num_chains: int, init: Any) -> np.ndarray:
+def _flatten(target: Target, num_chains: int, init: Any, each: str) -> np.ndarray:
     """Named parameters, of one point or of one for every chain, as flat vectors."""
     names = [parameter.name for parameter in target.parameters]
     try:
@@ -120,11 +125,11 @@ def _flatten(target: Target, num_chains: int, init: Any) -> np.ndarray:
     )
     raise ValueError(
         f"init[{wrong!r}] has a shape that fits neither one point nor one for each of "
-        f"{num_chains} chains."
+        f"{num_chains} {each}s."
     )
 
 
-def _complaint(target: Target, chains: Chains, bad: np.ndarray, dispersed: bool) -> str:
+def _complaint(target: Target, chains: Chains, bad: np.ndarray, dispersed: bool, each: str) -> str:
     """One sentence: which parameter, at which value, and what was not finite."""
     chain = int(np.flatnonzero(bad)[0])
     x, logp, grad = chains.x[chain], chains.logp[chain], chains.grad[chain]
@@ -148,7 +153,7 @@ def _complaint(target: Target, chains: Chains, bad: np.ndarray, dispersed: bool)
     tried = f" after {ATTEMPTS} attempts" if dispersed else ""
     link = " " if where == "gradient" else " at "
     return (
-        f"{int(bad.sum())} of {bad.size} chains found no starting point{tried}: "
+        f"{int(bad.sum())} of {bad.size} {each}s found no starting point{tried}: "
         f"{what}{link}{shown}; give init= a point where the log density and its gradient are "
         "finite."
     )

@@ -1,5 +1,7 @@
 """The bound on the effective sample size of the criterion's scalar."""
 
+import copy
+
 import autoregressive
 import jax.numpy as jnp
 import numpy as np
@@ -80,6 +82,9 @@ SHAPES = {
 def test_what_cannot_be_told_is_said_in_one_sentence(what):
     f, words = SHAPES[what]
     found = certificate.bound(f)
+    with pytest.raises(AttributeError, match=f"no certificate with 'tight': .*{words}"):
+        _ = found.tight
+    assert copy.copy(found) == found
     assert not found and words in str(found) and one_sentence(str(found))
 
 

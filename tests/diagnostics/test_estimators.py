@@ -3,10 +3,17 @@
 from pathlib import Path
 
 import autoregressive
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from snaper.diagnostics.ess import effective_sample_size, nested_rhat, split_rhat
+from snaper.diagnostics.ess import (
+    effective_sample_size,
+    ess_of_squares,
+    ess_per_dimension,
+    nested_rhat,
+    split_rhat,
+)
 
 # Draws, and what tfp.mcmc.effective_sample_size(draws.T, cross_chain_dims=1) says of them (TFP
 # 0.26.0-dev20261027 on JAX, float64).
@@ -18,6 +25,18 @@ CASES = [name.removeprefix("draws_") for name in TFP if name.startswith("draws_"
 def test_the_paper_s_estimator_is_tfp_s(case):
     size = float(effective_sample_size(TFP[f"draws_{case}"], np))
     assert size == pytest.approx(float(TFP[f"ess_{case}"]), rel=1e-4)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compiled_it_is_the_same(case, dtype):
+    """Of squares too, whose mean is then known: draws and their mirror image have mean zero."""
+    draws = TFP[f"draws_{case}"]
+    size = ess_per_dimension(jnp.asarray(draws[..., None], dtype))
+    assert size[0] == pytest.approx(float(TFP[f"ess_{case}"]), rel=1e-4)
+    mirrored = np.concatenate([draws, -draws])
+    squares = ess_of_squares(jnp.asarray(mirrored[..., None], dtype))
+    assert squares[0] == pytest.approx(float(effective_sample_size(mirrored**2, np)), rel=1e-4)
 
 
 def test_constant_chain_has_no_effective_draws():

@@ -74,6 +74,20 @@ def test_another_run_with_the_same_function_compiles_nothing(compilations):
     assert compilations() == []
 
 
+def test_the_centre_is_not_lost_in_a_long_tail():
+    """Relative to their mean, float32 could not tell the first three."""
+    values = jnp.asarray([[1.0], [2.0], [3.0], [1e9], [1e10]], jnp.float32)
+    assert functions.centre(values) == 3.0
+
+
+def test_a_function_that_never_changes_is_named_and_never_converges():
+    run = sample(until=Until(rhat=1.5, max_draws=40, of=lambda p: {"one": p["scale"] > 0}))
+    assert run.stopped.rule == "max_draws"
+    constant, limit = (f.sentence for f in run.findings if f.topic in ("constant", "limit"))
+    assert constant.startswith(f"one never changed in {NUM_CHAINS} of {NUM_CHAINS} chains")
+    assert "one has no R-hat, since it never changed" in limit and one_sentence(limit)
+
+
 def total(p):
     return jnp.sum(p["mean"])
 
@@ -82,7 +96,8 @@ NAMES = {
     "a parameter": (["scale"], ("scale",)),
     "one name": ("mean", ("mean[0]", "mean[1]")),
     "a function": (total, ("total",)),
-    "a lambda": (lambda p: p["mean"], ("of[0]", "of[1]")),
+    "a lambda": (lambda p: p["mean"], ("function[0]", "function[1]")),
+    "a list": (lambda p: [p["scale"], p["mean"]], ("function.0", "function.1[0]", "function.1[1]")),
     "a dict": (lambda p: {"a": {"b": p["scale"]}, "c": 2}, ("a.b", "c")),
 }
 
@@ -99,6 +114,8 @@ BAD = {
     "not names": ([3], TypeError, "of must hold names of parameters or be a function, not"),
     "a number": (3.0, TypeError, "of must hold names of parameters or be a function, not 3.0"),
     "nothing returned": (lambda p: None, ValueError, "of must return at least one number"),
+    "unknown key": (lambda p: p["sigma"], ValueError, "of asks for 'sigma', but a draw is a dict"),
+    "a value": (lambda p: float(p["scale"]), TypeError, "of must be computed by jax.numpy alone"),
     "a word": (lambda p: {"a": "high"}, TypeError, "of must return real numbers, .* not str"),
     "complex": (lambda p: p["scale"] * 1j, TypeError, "of must return real .* not complex128"),
 }

@@ -7,10 +7,29 @@ import pytest
 from helpers import one_sentence
 
 from snaper.diagnostics import findings
+from snaper.diagnostics.judged import Judged
 
 NUM_CHAINS = 20
 NONE = np.zeros(NUM_CHAINS, int)
-MIXING = findings.Mixing(400, 1.01, False, "x[2]", 5000.0, "x[4]", (), NONE > 0)
+STILL = np.zeros((NUM_CHAINS, 5), bool)
+NAMES = ("ratio", "sum").__getitem__
+SIZES = np.array([9000.0, 9000.0, 9000.0, 9000.0, 5000.0])
+
+
+def judged(rhat=1.01, **changes):
+    """How chains compare in x[0] to x[4]; R-hat is that of x[2], the worst."""
+    ratios = np.array([1.0, 1.0, rhat, 1.0, 1.0])
+    mixing = Judged(400, ratios, False, SIZES, STILL, lambda i: f"x[{i}]")
+    return mixing._replace(**changes)
+
+
+def still(chain, coordinate):
+    """Marks what never changed."""
+    marks = STILL.copy()
+    marks[chain, coordinate] = True
+    return marks
+
+
 GOOD = findings.Facts(
     num_chains=NUM_CHAINS,
     num_replaced=0,
@@ -31,23 +50,19 @@ GOOD = findings.Facts(
     capped=0,
     lp=np.linspace(-10.5, -9.5, NUM_CHAINS),
     resolution=1e-15,
-    mixing=MIXING,
+    mixing=judged(),
     tightness=0.9,
 )
 
 
-def mixing(**changes):
-    return {"mixing": dataclasses.replace(MIXING, **changes)}
-
-
 CASES = {
-    "not-mixed": (mixing(rhat=1.5), "The R-hat of x[2] is 1.5 after 400 draws"),
+    "not-mixed": ({"mixing": judged(1.5)}, "The R-hat of x[2] is 1.5 after 400 draws"),
     "constant": (
-        mixing(constant=("x[1]",), constant_chains=np.arange(NUM_CHAINS) == 7),
+        {"mixing": judged(constant=still(7, 1))},
         "x[1] never changed in 1 of 20 chains (number 7)",
     ),
     "limit": (
-        {"limit": "max_draws=400 before rhat=1.01", **mixing(rhat=1.5, nested=True)},
+        {"limit": "max_draws=400 before rhat=1.01", "mixing": judged(1.5, nested=True)},
         "after 400 draws the nested R-hat of x[2] is 1.5",
     ),
     "loose-bound": ({"tightness": 0.2}, "only 20% of its bound"),
@@ -62,12 +77,50 @@ def test_each_trouble_has_its_own_sentence(topic):
     assert one_sentence(finding.sentence)
 
 
+LIMIT = {"limit": "max_draws=400 before rhat=1.01"}
+
+
 def test_a_limit_is_told_of_what_was_asked_for():
-    asked = dataclasses.replace(MIXING, worst="ratio", rhat=1.3, least="sum", ess=12.0)
-    changes = {"limit": "max_draws=400 before rhat=1.01", "asked": asked, **mixing(rhat=2.0)}
+    asked = Judged(400, np.array([1.3, 1.0]), False, np.array([90.0, 12.0]), STILL[:, :2], NAMES)
+    changes = {**LIMIT, "asked": asked, "mixing": judged(2.0)}
     (finding,) = findings.find(dataclasses.replace(GOOD, **changes))
     assert "the R-hat of ratio is 1.3 and the least effective" in finding.sentence
     assert "sample size, of sum, is 12;" in finding.sentence and one_sentence(finding.sentence)
+
+
+NO_RHAT = {
+    "constant": (
+        judged(np.nan, constant=np.ones_like(STILL)),
+        "x[2] has no R-hat, since it never changed",
+    ),
+    "not finite": (judged(np.nan), "x[2] has no R-hat, since it overflowed or was not finite"),
+    "few": (judged(np.nan, num_draws=1), "R-hat cannot be told of 1 draw; raise the limit"),
+}
+
+
+@pytest.mark.parametrize("what", NO_RHAT)
+def test_a_limit_says_why_there_is_no_r_hat(what):
+    asked, words = NO_RHAT[what]
+    found = findings.find(dataclasses.replace(GOOD, **LIMIT, asked=asked))
+    assert words in found[-1].sentence and one_sentence(found[-1].sentence)
+
+
+def test_a_function_that_never_changed_is_named():
+    (finding,) = findings.find(dataclasses.replace(GOOD, asked=judged(constant=still(7, 3))))
+    assert finding.topic == "constant" and one_sentence(finding.sentence)
+    assert "x[3] never changed in 1 of 20 chains (number 7)" in finding.sentence
+    assert "check of=" in finding.sentence
+
+
+def test_what_never_changed_is_not_told_of_chains_that_are_stuck():
+    """Chain 3 is stuck, and so everything in it."""
+    marks = still(7, 1)
+    marks[3] = True
+    accepted = np.where(np.arange(NUM_CHAINS) == 3, 0, 340)
+    facts = dataclasses.replace(GOOD, mixing=judged(constant=marks), accepted=accepted)
+    stuck, constant = findings.find(facts)
+    assert stuck.topic == "stuck" and "(number 3)" in stuck.sentence
+    assert "x[1] never changed in 1 of 20 chains (number 7)" in constant.sentence
 
 
 def test_one_start_is_a_note():
@@ -79,7 +132,7 @@ def test_one_start_is_a_note():
 
 QUIET = {
     "good run": {},
-    "short chains, as split R-hat judges them": mixing(rhat=1.8, draws=20),
+    "short chains, as split R-hat judges them": {"mixing": judged(1.8, num_draws=20)},
     "no certificate": {"tightness": float("nan")},
 }
 

@@ -109,4 +109,5 @@ def test_constant_chains_are_marked_whatever_rounding_does(chunk):
 def test_no_draws_are_no_news():
     zero = jnp.zeros(DIM)
     look = stream.look(stream.init(jnp.zeros((NUM_CHAINS, DIM))), zero, None)
+    assert all(np.isnan(x).all() for x in (look.mean, look.sd, look.ess, look.ess_squares))
     assert look.num_draws == 0 and np.isnan(look.rhat).all() and look.nested_rhat is None

@@ -74,6 +74,31 @@ def test_a_condition_without_a_least_number_of_draws():
     assert run.stopped.rule == "converged" and 2 < run.unconstrained.shape[1] < 300
 
 
+def test_a_condition_that_holds_is_no_limit():
+    """Time is up, too, at the first look."""
+    run = sample(until=Until(rhat=5.0, max_seconds=1e-6), draws=8)
+    assert run.stopped.rule == "converged" and run.stopped.draws == 8
+    run = sample(until=Until(rhat=5.0, max_seconds=1e-6), draws=50, chunk=10)
+    assert run.stopped.rule == "max_seconds" and run.stopped.draws == 10
+
+
+def test_a_limit_that_is_all_there_is_to_reach_is_no_trouble():
+    run = sample(until=Until(rhat=None, max_draws=40))
+    assert run.stopped.rule == "max_draws" and run.findings == []
+
+
+def test_thinned_draws_are_as_many_before_the_first_look():
+    run = sample(until=Until(rhat=1.5), thin=3)
+    assert run.stopped.rule == "converged"
+    assert run.unconstrained.shape[1] == run.moments.num_draws == FIRST_LOOK
+
+
+def test_few_chains_that_stop_may_agree_by_chance():
+    run = sample(until=Until(rhat=1.5), chains=4)
+    (sentence,) = [str(finding) for finding in run.findings if finding.topic == "few-chains"]
+    assert "agreed by chance when sampling stopped" in sentence and one_sentence(sentence)
+
+
 def far_modes(params):
     x = params["side"]
     return jnp.logaddexp(-0.5 * jnp.sum((x - 20.0) ** 2), -0.5 * jnp.sum((x + 20.0) ** 2))
@@ -173,8 +198,13 @@ def test_progress_shows_the_worst_rhat(capsys):
 
 
 BAD = {
+    "one chain has no rhat": (
+        {"chains": 1, "until": Until()},
+        ValueError,
+        r"Until\(rhat=1.01\) is told by how much chains differ, which 1 chain does not",
+    ),
     "one chain has no ess": (
-        {"chains": 1, "until": Until(ess=100)},
+        {"chains": 1, "until": Until(rhat=None, ess=100)},
         ValueError,
         r"Until\(ess=100\) is told by how much chains differ, which 1 chain does not",
     ),
@@ -187,6 +217,11 @@ BAD = {
         {"superchains": 2, "init": np.array([[0.0, 0, 0], [np.nan, 0, 0]])},
         ValueError,
         "but init gives 1, 1 unusable ones aside: give one usable point for each",
+    ),
+    "a point for every chain": (
+        {"superchains": 4, "init": np.zeros((NUM_CHAINS, 3))},
+        ValueError,
+        r"init has shape \(16, 3\): give one for every superchain \(4, 3\)\.",
     ),
     "until": ({"until": 1.01}, TypeError, "until must be a snaper.Until"),
     "keep": ({"keep": "all"}, ValueError, "keep must be 'draws' or 'moments', not 'all'"),
@@ -203,11 +238,24 @@ def test_bad_argument_is_named_in_one_sentence(what):
     assert one_sentence(str(caught.value))
 
 
-def test_bad_conditions_are_named():
-    with pytest.raises(ValueError, match=r"rhat must be above 1, not 0\.9"):
-        Until(rhat=0.9)
-    with pytest.raises(ValueError, match="max_draws must be positive, not 0"):
-        Until(max_draws=0)
+BAD_CONDITIONS = {
+    "rhat must be above 1, not 0.9.": {"rhat": 0.9},
+    "rhat must be above 1, not nan.": {"rhat": float("nan")},
+    "rhat must be a number, not '1.01'.": {"rhat": "1.01"},
+    "rhat must be a number, not [1.1, 1.2].": {"rhat": [1.1, 1.2]},
+    "max_draws must be positive, not 0.": {"max_draws": 0},
+    "max_draws must be a number, not None.": {"max_draws": None},
+    "max_draws must be a whole number, not inf.": {"max_draws": float("inf")},
+    "every must be a whole number, not 2.5.": {"every": 2.5},
+    "max_seconds must be a number, not '3'.": {"max_seconds": "3"},
+}
+
+
+@pytest.mark.parametrize("message", BAD_CONDITIONS)
+def test_bad_conditions_are_named(message):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        Until(**BAD_CONDITIONS[message])
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(

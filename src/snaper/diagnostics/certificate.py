@@ -3,6 +3,7 @@ criterion's scalar, and that size itself.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +32,12 @@ class Untold:
 
     def __str__(self) -> str:
         return self.reason
+
+    if not TYPE_CHECKING:  # to which it would make every attribute seem to be there
+
+        def __getattr__(self, name):
+            why = "" if name.startswith("__") or name == "reason" else f": {self.reason}"
+            raise AttributeError(f"There is no certificate with {name!r}{why}")
 
 
 @dataclass(frozen=True)

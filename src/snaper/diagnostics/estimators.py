@@ -1,7 +1,8 @@
 """Which effective sizes and R-hat the table has: those of ArviZ-stats, or else this package's.
 
 R-hat is split R-hat of the draws as they are, and nested R-hat that of whole chains, since stopping
-rules and findings go by these: a run must not be judged by two measures of one name. Ranks would
+rules and findings go by these: a run must not be judged by two measures of one name. (They split
+chains near the middle, not quite there, which may show in the third digit.) Ranks would
 not help where the usual R-hat fails: of 1024 chains at rest, 50 draws each and 0.9 correlated from
 one to the next, it is 1.40 with ranks and without. For many short chains there is nested R-hat.
 Ranks would take some forty times as long, too; time for them is spent on the effective sizes of

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from . import certificate
+from .judged import Judged
 
 FEW_CHAINS = 16
 APART = 1.2  # the R-hat above which chains that had time enough disagree
@@ -27,20 +28,6 @@ class Finding:
 
     def __str__(self) -> str:
         return self.sentence
-
-
-@dataclass(frozen=True)
-class Mixing:
-    """How the chains of a run compare."""
-
-    draws: int  # that diagnostics are of
-    rhat: float  # of the worst coordinate
-    nested: bool  # whether it is the nested R-hat
-    worst: str
-    ess: float  # the least over coordinates, by the variance between chains; NaN for one chain
-    least: str  # the coordinate where it is
-    constant: tuple[str, ...]  # coordinates that never changed in some chain
-    constant_chains: np.ndarray  # those chains, marked
 
 
 @dataclass(frozen=True)
@@ -67,8 +54,9 @@ class Facts:
     lp: np.ndarray  # per chain, mean over sampling
     resolution: float  # of the log density, in its own units
     one_start: bool = False  # shared by all chains
-    mixing: Mixing | None = None
-    asked: Mixing | None = None  # of the functions that decide when to stop, if not of coordinates
+    mixing: Judged | None = None  # how chains compare in all coordinates
+    asked: Judged | None = None  # and in functions, if these decide when to stop
+    converged: bool = False  # so that sampling stopped
     limit: str | None = None  # what sampling ran into before it converged
     warmup_cap: float = float("inf")  # on leapfrog steps, at the end of warm-up
     unusable: float = 0.0  # share of warm-up in which the criterion was zero or not finite
@@ -96,10 +84,16 @@ def _before(facts: Facts) -> Iterator[Finding]:
             "that is unexpected.",
         )
     if facts.num_chains < FEW_CHAINS:
+        chance, least = "", ""
+        if facts.converged:
+            chance, least = (
+                ", and they may have agreed by chance when sampling stopped",
+                " and draws=",
+            )
         yield Finding(
             "few-chains",
-            f"With {facts.num_chains} chains adaptation learns more slowly: use {FEW_CHAINS} or "
-            "more, or a longer warmup=.",
+            f"With {facts.num_chains} chain{'s' if facts.num_chains > 1 else ''} adaptation learns "
+            f"more slowly{chance}: use {FEW_CHAINS} or more, or a longer warmup={least}.",
         )
     if facts.one_start and facts.num_chains > 1 and facts.draws_done:
         yield Finding(
@@ -220,29 +214,21 @@ def _acceptance(facts: Facts, stuck: np.ndarray) -> Iterator[Finding]:
         )
 
 
-def _mixing(facts: Facts, mixing: Mixing, stuck: np.ndarray) -> Iterator[Finding]:
-    constant = mixing.constant_chains & ~stuck & (facts.draws_done >= ENOUGH_TO_MOVE)
-    if constant.any():
-        yield Finding(
-            "constant",
-            f"{', '.join(mixing.constant)} never changed in {int(constant.sum())} of "
-            f"{facts.num_chains} chains ({_names(constant)}), which leaves no effective draws: "
-            "check how the log density depends on it, and its scale.",
-        )
-    kind = "nested R-hat" if mixing.nested else "R-hat"
+def _mixing(facts: Facts, mixing: Judged, stuck: np.ndarray) -> Iterator[Finding]:
+    if facts.draws_done >= ENOUGH_TO_MOVE:
+        constant = _constant(mixing, stuck, "how the log density depends on it, and its scale")
+        if constant is None and facts.asked is not None:
+            constant = _constant(facts.asked, stuck, "of=, or ask for what changes more often")
+        if constant is not None:
+            yield constant
+    rhat, worst = mixing.worst()
     if facts.limit is not None:
-        asked = facts.asked or mixing
-        yield Finding(
-            "limit",
-            f"Sampling ran into {facts.limit}: after {asked.draws} draws the {kind} of "
-            f"{asked.worst} is {asked.rhat:.3g} and the least effective sample size, of "
-            f"{asked.least}, is {asked.ess:.0f}; look for separate modes, use a longer warmup=, or "
-            "raise the limit.",
-        )
-    elif mixing.draws >= TIME_ENOUGH and mixing.rhat > APART:
+        state = _state(facts.asked or mixing)
+        yield Finding("limit", f"Sampling ran into {facts.limit}: {state}.")
+    elif mixing.num_draws >= TIME_ENOUGH and rhat > APART:
         yield Finding(
             "not-mixed",
-            f"The {kind} of {mixing.worst} is {mixing.rhat:.3g} after {mixing.draws} draws: chains "
+            f"The {mixing.kind} of {worst} is {rhat:.3g} after {mixing.num_draws} draws: chains "
             "disagree about where they are, so look for separate modes, or draw more.",
         )
     if facts.tightness < certificate.TIGHT:
@@ -253,6 +239,40 @@ def _mixing(facts: Facts, mixing: Mixing, stuck: np.ndarray) -> Iterator[Finding
             "so the trajectory length may be far from the best: reparameterise the model, or "
             "compare criterion='chees_rate'.",
         )
+
+
+def _constant(judged: Judged, stuck: np.ndarray, check: str) -> Finding | None:
+    """What never changed in a chain that moved."""
+    constant = judged.constant & ~stuck[:, None]
+    if judged.num_draws < 2 or not constant.any():
+        return None
+    names = [judged.name(int(i)) for i in np.flatnonzero(np.any(constant, axis=0))[:3]]
+    chains = np.asarray(np.any(constant, axis=1))
+    return Finding(
+        "constant",
+        f"{', '.join(names)} never changed in {int(chains.sum())} of {chains.size} chains "
+        f"({_names(chains)}), which leaves no effective draws: check {check}.",
+    )
+
+
+def _state(judged: Judged) -> str:
+    """Where a run stands that was to converge, and what to do."""
+    rhat, worst = judged.worst()
+    ess, least = judged.least()
+    draws = f"{judged.num_draws} draw{'s' if judged.num_draws > 1 else ''}"
+    if np.isnan(rhat) and judged.num_draws < 3:
+        return f"R-hat cannot be told of {draws}; raise the limit, or lower thin="
+    if np.isnan(rhat):
+        never = "never changed" if judged.worst_is_constant() else "overflowed or was not finite"
+        return (
+            f"after {draws} {worst} has no {judged.kind}, since it {never}; check how it is "
+            "computed, and its scale"
+        )
+    return (
+        f"after {draws} the {judged.kind} of {worst} is {rhat:.3g} and the least effective sample "
+        f"size, of {least}, is {ess:.0f}; look for separate modes, use a longer warmup=, or raise "
+        "the limit"
+    )
 
 
 def _late_change(trace: np.ndarray) -> float:

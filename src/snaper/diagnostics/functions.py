@@ -39,15 +39,28 @@ def choose(target: Target, of: Any) -> Functions:
     for what cannot be followed.
     """
     point = jax.ShapeDtypeStruct((target.dim,), target.dtype)
+    known = [*jax.eval_shape(target.constrain, point)]
     if not callable(of):
-        of = _Parameters(_known(of, [*jax.eval_shape(target.constrain, point)]))
+        of = _Parameters(_known(of, known))
     elif getattr(of, "__hash__", None) is None:
         raise TypeError(f"of must be a function that can be hashed, which {of!r} cannot.")
-    returned = jax.eval_shape(lambda x: _returned(of, target, x), point)
+    try:
+        returned = jax.eval_shape(lambda x: _returned(of, target, x), point)
+    except KeyError as error:
+        raise ValueError(
+            f"of asks for {error}, but a draw is a dict of {', '.join(known)}."
+        ) from error
+    except jax.errors.JAXTypeError as error:
+        raise TypeError(
+            f"of must be computed by jax.numpy alone, but {_name(of)} asks for values before they "
+            f"are known ({type(error).__name__})."
+        ) from error
     names = []
     for path, value in jax.tree_util.tree_flatten_with_path(returned)[0]:
-        name = jax.tree_util.keystr(path, simple=True, separator=".") or _own_name(of)
-        names += [_entry(name, place) for place in np.ndindex(value.shape)]
+        parts = [jax.tree_util.keystr((key,), simple=True) for key in path]
+        if not isinstance(returned, dict):
+            parts = [_name(of), *parts]
+        names += [_entry(".".join(parts), place) for place in np.ndindex(value.shape)]
     if not names:
         raise ValueError("of must return at least one number, but returned none.")
     return Functions(of, tuple(names))
@@ -65,9 +78,9 @@ def _known(names: Any, known: list[str]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def _own_name(of: Of) -> str:
-    name = getattr(of, "__name__", "of")
-    return "of" if name == "<lambda>" else name
+def _name(of: Of) -> str:
+    name = getattr(of, "__name__", "<lambda>")
+    return "function" if name == "<lambda>" else name
 
 
 def _entry(name: str, place: tuple[int, ...]) -> str:
@@ -102,9 +115,11 @@ def at(target: Target, x: Positions, of: Of) -> jax.Array:
 
 @jax.jit
 def centre(values: jax.Array) -> Vector:
-    """Numbers near the values' means, relative to which float32 keeps its digits."""
-    mean = jnp.mean(values, axis=0)
-    return jnp.where(jnp.isfinite(mean), mean, 0.0)
+    """Numbers in the middle of the values, relative to which float32 keeps its digits. Not their
+    means: of a long tail these may be so large that nothing smaller is left beside them.
+    """
+    middle = jnp.median(values, axis=0)
+    return jnp.where(jnp.isfinite(middle), middle, 0.0)
 
 
 @partial(jax.jit, static_argnames="of")

@@ -20,8 +20,20 @@ class Judged(NamedTuple):
 
     def worst(self) -> tuple[float, str]:
         """The largest R-hat, and whose it is; NaN, of what never changed, is larger than all."""
-        where = int(np.argmax(np.where(np.isnan(self.rhat), np.inf, self.rhat)))
+        where = self._worst()
         return float(self.rhat[where]), self.name(where)
+
+    def worst_is_constant(self) -> bool:
+        """Whether that never changed, in any chain."""
+        return bool(np.all(self.constant[:, self._worst()]))
+
+    def _worst(self) -> int:
+        return int(np.argmax(np.where(np.isnan(self.rhat), np.inf, self.rhat)))
+
+    @property
+    def kind(self) -> str:
+        """Of R-hat, in words."""
+        return "nested R-hat" if self.nested else "R-hat"
 
     def least(self) -> tuple[float, str]:
         """The smallest effective sample size, and whose it is."""

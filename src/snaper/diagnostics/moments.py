@@ -23,6 +23,7 @@ class Moments:
     ess: np.ndarray  # by the variance between chains
     ess_squares: np.ndarray  # of the squared distance from the centre, likewise
     lag_one_squares: np.ndarray  # autocorrelation of the same
+    lag_one_scalar: float  # of the criterion's scalar; NaN where it has none
     named: Named  # as the log density sees them
 
     @classmethod
@@ -38,5 +39,6 @@ class Moments:
             np.asarray(look.ess),
             np.asarray(look.ess_squares),
             np.asarray(look.lag_one_squares),
+            float(look.lag_one_scalar),
             named,
         )

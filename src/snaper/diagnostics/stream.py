@@ -197,15 +197,16 @@ def look(stream: Stream, centre: Vector, superchains: int | None) -> Look:
     early = number < edge
     chains = together(jnp.ones_like(early))
     count = chains.num_draws
+    told = jnp.where(count > 0, 1.0, jnp.nan).astype(dtype)  # no draws have no moments
     return Look(
         stream.num_draws,
         edge * stream.length,
-        centre + jnp.mean(chains.mean, axis=0),
-        jnp.sqrt(_variance(chains)),
+        told * (centre + jnp.mean(chains.mean, axis=0)),
+        told * jnp.sqrt(_variance(chains)),
         rhat.split(together(early), together(~early)),
         None if superchains is None else rhat.nested(chains, superchains),
-        _ess_between(chains),
-        _ess_between(Part(count, stream.squares.mean, stream.squares.m2)),
+        told * _ess_between(chains),
+        told * _ess_between(Part(count, stream.squares.mean, stream.squares.m2)),
         _lag_one(stream.squares, count),
         _lag_one(stream.scalar, count),
         _ess_between(Part(count, stream.scalar.mean, stream.scalar.m2)),

@@ -33,7 +33,7 @@ class Summary:
 
     def __str__(self) -> str:
         shown = self.names[:_MAX_ROWS]
-        width = max([len(name) for name in shown], default=0)
+        width = max([len(name) for name in shown], default=0) + 1
         lines = [self.heading, " " * width + "".join(f"{column:>10}" for column in self.columns)]
         for name, row in zip(shown, self.table, strict=False):
             cells = map(_cell, self.columns, row)
