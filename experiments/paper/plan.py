@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .cells import Cell
 from .problems import PROBLEMS
-from .settings import LEARNT, NUTS, PAPER, Setting, fixed
+from .settings import BEYOND, LEARNT, NUTS, PAPER, Setting, fixed
 
 LONG_WARMUP = 5000
 GRID_WARMUP = 1000  # step size and metric alone are learnt
@@ -32,7 +32,7 @@ class Task:
 
 def tasks(seeds: int = 100, nuts_seeds: int = 10, grid_seeds: int = 100) -> Iterator[Task]:
     """All of the paper: the cheapest way to a first look at every table comes first."""
-    learnt = (*LEARNT, *PAPER)
+    learnt = (BEYOND, *LEARNT, *PAPER)
     for problem in PROBLEMS:
         for setting in learnt:
             yield Task(Cell("long", problem, setting.name, LONG_WARMUP), setting, seeds)

@@ -29,7 +29,7 @@ class Setting:
     """A column of a table, or a point of a sweep."""
 
     name: str
-    preset: str = "default"  # "default", "paper" or "nuts"
+    preset: str = "default"  # "default", "paper", "nuts" or "beyond"
     criterion: int = 0
     rate: float = 0.05
     leapfrogs: float = 0.0
@@ -49,6 +49,7 @@ LEARNT = (
 )
 PAPER = tuple(replace(each, name=f"paper-{each.name}", preset="paper") for each in LEARNT)
 NUTS = Setting("nuts", preset="nuts")
+BEYOND = Setting("beyond", preset="beyond")
 
 
 def fixed(leapfrogs: int) -> Setting:
@@ -58,14 +59,19 @@ def fixed(leapfrogs: int) -> Setting:
 
 def base(name: str) -> Config:
     """The preset itself, for what does not depend on a setting's numbers."""
-    chosen = nuts.adaptive() if name == "nuts" else preset(name)
+    if name == "nuts":
+        chosen = nuts.adaptive()
+    elif name == "beyond":
+        chosen = preset("default")
+    else:
+        chosen = preset(name, "snaper", "diagonal")
     return replace(chosen, jitter=Shared(chosen.jitter))
 
 
 def config(name: str, numbers: Numbers) -> Config:
     """The preset with a setting's numbers in it, inside a compiled function."""
     chosen = base(name)
-    if name == "nuts":
+    if name in ("nuts", "beyond"):
         return chosen
     learner = chosen.adapt.trajectory
     assert isinstance(learner, TrajectoryLength)

@@ -52,7 +52,7 @@ def chosen_config(preset: str | Config, *choices: Any) -> Config:
     if not isinstance(preset, Config):
         return config.preset(preset, *choices)
     names = ("criterion", "metric", "target_accept", "max_leapfrog")
-    defaults = ("snaper", "diagonal", 0.8, 1000)
+    defaults = ("auto", "auto", 0.8, 1000)
     for name, choice, usual in zip(names, choices, defaults, strict=True):
         if choice is not usual and choice != usual:
             raise ValueError(
@@ -107,8 +107,10 @@ def hyperparams(tuning: Tuning, target: Target) -> Hyperparams:
     """Values of an earlier run as arrays that fit the target."""
     if not isinstance(tuning, Tuning):
         raise TypeError(f"tuning must be the tuning of a run, not {type(tuning).__name__}.")
-    for name in ("metric", "mean", "direction"):
-        if np.shape(tuning[name]) != (target.dim,):
+    dim = target.dim
+    shapes = {"metric": [(dim,), (dim, dim)], "mean": [(dim,)], "direction": [(dim,)]}
+    for name, allowed in shapes.items():
+        if np.shape(tuning[name]) not in allowed:
             raise ValueError(
                 f"tuning holds a {name} of shape {np.shape(tuning[name])}, but the target has"
                 f" {target.dim} dimensions: pass the tuning of a run of the same target."

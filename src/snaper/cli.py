@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
         ("seed", 0, "of the random numbers"),
     ):
         sampling.add_argument(f"--{option}", type=int, default=default, metavar="N", help=meaning)
-    sampling.add_argument("--criterion", default="snaper", help="what trajectories are tuned for")
+    sampling.add_argument("--criterion", default="auto", help="what trajectories are tuned for")
     sampling.add_argument("--preset", default="default", help="default or paper")
     sampling.set_defaults(run=_sample)
     return parser

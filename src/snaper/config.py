@@ -11,6 +11,8 @@ from . import criteria, hmc
 from ._types import Key, Scalar
 from .adapt import (
     Adaptation,
+    AutoMetric,
+    DenseMetric,
     DiagonalMetric,
     IdentityMetric,
     MetricLearner,
@@ -24,7 +26,9 @@ from .adapt import (
 from .clock import Drawn, Integrated
 from .criteria import Criterion
 from .jitter import QuasiRandom, Uniform
+from .slowest import Slowest
 
+_AUTO = AutoMetric()
 _DIAGONAL = DiagonalMetric()
 _VARIANCE = VarianceMetric()
 _IDENTITY = IdentityMetric()
@@ -36,10 +40,10 @@ class Config:
     compiled.
     """
 
-    criterion: Criterion = criteria.snaper
+    criterion: Criterion | Slowest = field(default=Slowest())
     jitter: Callable[[Key, Scalar, jnp.dtype], Scalar] = field(default=QuasiRandom())
     clock: Integrated | Drawn = field(default=Integrated())
-    adapt: Adaptation = field(default=Adaptation())
+    adapt: Adaptation = field(default=Adaptation(metric=_AUTO))
     move: Callable[..., tuple[hmc.Chains, hmc.Transition]] = hmc.step
     max_leapfrog: int = 1000
     first_cap: float = 2.0  # on leapfrog steps, after the transitions held at one step,
@@ -65,14 +69,20 @@ class Config:
         object.__setattr__(self, "max_leapfrog", int(self.max_leapfrog))
 
 
-def default(criterion: Criterion = criteria.snaper, metric: MetricLearner = _DIAGONAL) -> Config:
-    """The paper's algorithm, hardened: see docs/theory.md for what differs and why."""
+def default(criterion: Criterion | Slowest | None = None, metric: MetricLearner = _AUTO) -> Config:
+    """The paper's algorithm, hardened, with a metric and a criterion beyond it: see docs/theory.md
+    for what differs and why.
+    """
+    criterion = Slowest() if criterion is None else criterion
     trajectory = TrajectoryLength(rate=_rate(criterion))
     return Config(criterion, adapt=Adaptation(trajectory=trajectory, metric=metric))
 
 
-def paper(criterion: Criterion = criteria.snaper, metric: MetricLearner = _VARIANCE) -> Config:
+def paper(
+    criterion: Criterion | Slowest | None = None, metric: MetricLearner = _VARIANCE
+) -> Config:
     """Algorithms 1 and 2 of Sountsov & Hoffman (2021) as printed."""
+    criterion = criteria.snaper if criterion is None else criterion
     return Config(
         criterion,
         jitter=Uniform(),
@@ -80,10 +90,15 @@ def paper(criterion: Criterion = criteria.snaper, metric: MetricLearner = _VARIA
         adapt=Adaptation(
             StepSize(search=1.0),
             TrajectoryLength(
-                _rate(criterion), memory=16.0, unit_free=False, shortest=1e-3, longest=1e3
+                _rate(criterion),
+                memory=16.0,
+                unit_free=False,
+                shortest=1e-3,
+                longest=1e3,
+                stale=float("inf"),
             ),
             metric,
-            Moments(drift_limit=float("inf"), pseudo=0.0),
+            Moments(drift_limit=float("inf"), pseudo=0.0, renews=False),
             Principal(drift_limit=0.0),
             Trust(),
         ),
@@ -95,15 +110,20 @@ def paper(criterion: Criterion = criteria.snaper, metric: MetricLearner = _VARIA
 
 PRESETS = {"default": default, "paper": paper}
 METRICS = {
-    "default": {"diagonal": _DIAGONAL, "identity": _IDENTITY},
-    "paper": {"diagonal": _VARIANCE, "identity": _IDENTITY},
+    "default": {
+        "auto": _AUTO,
+        "dense": DenseMetric(least_gain=0.0),
+        "diagonal": _DIAGONAL,
+        "identity": _IDENTITY,
+    },
+    "paper": {"auto": _VARIANCE, "diagonal": _VARIANCE, "identity": _IDENTITY},
 }
 
 
 def preset(
     name: str,
-    criterion: str | Criterion = "snaper",
-    metric: str = "diagonal",
+    criterion: str | Criterion | Slowest = "auto",
+    metric: str = "auto",
     target_accept: float = 0.8,
     max_leapfrog: int = 1000,
 ) -> Config:
@@ -115,13 +135,15 @@ def preset(
         raise ValueError(f"metric {metric!r} is unknown: choose one of {known}.")
     if not isinstance(target_accept, Real) or not 0.0 < float(target_accept) < 1.0:
         raise ValueError(f"target_accept must lie between 0 and 1, not {target_accept!r}.")
-    chosen = PRESETS[name](criteria.get(criterion), METRICS[name][metric])
+    climbed = None if isinstance(criterion, str) and criterion == "auto" else criterion
+    climbed = None if climbed is None else criteria.get(climbed)
+    chosen = PRESETS[name](climbed, METRICS[name][metric])
     step_size = replace(chosen.adapt.step_size, target=float(target_accept))
     return replace(
         chosen, adapt=replace(chosen.adapt, step_size=step_size), max_leapfrog=max_leapfrog
     )
 
 
-def _rate(criterion: Criterion) -> float:
+def _rate(criterion: Criterion | Slowest) -> float:
     """Plain ChEES does not fall off for long trajectories, and overshoots at the others' rate."""
     return 0.025 if criterion is criteria.chees else 0.05

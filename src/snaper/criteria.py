@@ -9,6 +9,7 @@ and `mean_new` (centres for x and x_new), `direction` (the principal component, 
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,7 @@ import numpy as np
 from . import ensemble
 from ._types import PerChain, Positions, Scalar, Vector
 from .hmc import Transition
+from .slowest import Slowest
 
 Criterion = Callable[..., Scalar]
 
@@ -84,7 +86,7 @@ class Along:
         return snaper(x, x_new, t, weight=weight, mean=mean, mean_new=mean_new, direction=direction)
 
 
-NAMED: dict[str, Criterion] = {
+FORMULAS: dict[str, Criterion] = {
     "snaper": snaper,
     "chees": chees,
     "chees_rate": chees_rate,
@@ -92,9 +94,12 @@ NAMED: dict[str, Criterion] = {
 }
 
 
-def get(criterion: str | Criterion) -> Criterion:
+NAMED: dict[str, Criterion | Slowest] = {"slowest": Slowest(), **FORMULAS}
+
+
+def get(criterion: str | Criterion | Slowest) -> Criterion | Slowest:
     """A criterion by name; a function is returned as it is."""
-    if callable(criterion):
+    if callable(criterion) or isinstance(criterion, Slowest):
         return criterion
     if not isinstance(criterion, str) or criterion not in NAMED:
         raise ValueError(
@@ -102,6 +107,42 @@ def get(criterion: str | Criterion) -> Criterion:
             "function."
         )
     return NAMED[criterion]
+
+
+def remember(criterion: Criterion | Slowest, x: Positions, direction: Vector | None) -> Any:
+    """What a criterion knows before the first transition; None where it needs no memory.
+
+    `direction` is the difficult one, if it is known from another run.
+    """
+    return criterion.init(x, direction) if isinstance(criterion, Slowest) else None
+
+
+def climb(
+    criterion: Criterion | Slowest,
+    memory: Any,
+    transition: Transition,
+    t: Scalar,
+    statistics: Any,
+    hyper: Any,
+    one_step: Scalar,
+    step: Scalar,
+) -> tuple[Any, tuple[Scalar, Scalar]]:
+    """The criterion's memory after a transition, its value, and its derivative in log tau-bar."""
+    if isinstance(criterion, Slowest):
+        return criterion.update(
+            memory,
+            transition,
+            t,
+            statistics.healthy,
+            hyper.mean,
+            statistics.direction,
+            hyper.step_size,
+            hyper.trajectory_length,
+            one_step,
+            step,
+        )
+    value, slope = value_and_slope(criterion, transition, t, **statistics._asdict())
+    return None, (value, t * slope)
 
 
 def value_and_slope(

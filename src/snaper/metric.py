@@ -27,8 +27,34 @@ class Diagonal(NamedTuple):
         """L as plain numbers: its diagonal [dim]."""
         return np.asarray(self.scale)
 
+    def variance(self, width: jax.Array) -> Vector:
+        """Of each coordinate, if the widest has this standard deviation."""
+        return (width * self.scale) ** 2
 
-Metric = Diagonal
+
+class Dense(NamedTuple):
+    """L = any square matrix."""
+
+    factor: jax.Array
+
+    def forward(self, v: Positions) -> Positions:
+        return jnp.matmul(v, self.factor.T, precision="highest")
+
+    def transpose(self, grad: Positions) -> Positions:
+        return jnp.matmul(grad, self.factor, precision="highest")
+
+    def array(self) -> np.ndarray:
+        """L as plain numbers: its diagonal [dim] where there is nothing else, or [dim, dim]."""
+        factor = np.asarray(self.factor)
+        diagonal = np.diag(factor)
+        return diagonal if np.count_nonzero(factor) == np.count_nonzero(diagonal) else factor
+
+    def variance(self, width: jax.Array) -> Vector:
+        """Of each coordinate, if L whitens but for the width."""
+        return width**2 * jnp.sum(self.factor**2, axis=1)
+
+
+Metric = Diagonal | Dense
 
 
 def from_variance(variance: Vector) -> Diagonal:

@@ -12,6 +12,7 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 
+from . import criteria
 from ._types import Key, LogDensity, Scalar
 from .adapt import Adaptation, Held, StepSize
 from .config import Config
@@ -87,6 +88,7 @@ def adaptive(target_accept: float = 0.8, max_doublings: int = 10) -> Config:
         ) from None
     most = 2**max_doublings - 1
     return Config(
+        criterion=criteria.esjd,  # not climbed: every tree finds its own length
         jitter=Constant(),
         adapt=Adaptation(step_size=StepSize(target=target_accept), trajectory=Held(1e30)),
         move=Tree(max_doublings),

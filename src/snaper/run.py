@@ -17,6 +17,7 @@ from .keep import TRACES, Draws, Nothing, Statistics
 from .models import as_target
 from .record import Recorder, num_kept
 from .result import Run, Tuning
+from .slowest import Slowest
 from .stretch import Pace, Whole, slots
 from .until import FIRST_LOOK, LONGEST, Count, Until
 
@@ -29,9 +30,9 @@ def sample(
     warmup: int = 1000,
     draws: int | None = None,
     seed: Any = 0,
-    criterion: str | Criterion = "snaper",
+    criterion: str | Criterion | Slowest = "auto",
     preset: str | Config = "default",
-    metric: str = "diagonal",
+    metric: str = "auto",
     target_accept: float = 0.8,
     max_leapfrog: int = 1000,
     init: Any = None,
@@ -55,11 +56,13 @@ def sample(
         draws: transitions after that, with everything held; 1000 unless given. With `until`, the
             least there are before it is asked.
         seed: a whole number, or a JAX random key.
-        criterion: what trajectories are tuned for: "snaper", "chees", "chees_rate", "esjd",
+        criterion: what trajectories are tuned for: "auto" is "slowest" in the default preset and
+            "snaper" in the paper's; also "chees", "chees_rate", "esjd",
             `snaper.criteria.Along(w)`, or a function (see `snaper.criteria`).
         preset: "default", "paper" (the published algorithm to the letter), or a whole
             `snaper.Config`, which then decides criterion, metric, target_accept and max_leapfrog.
-        metric: "diagonal" or "identity".
+        metric: "auto" is dense up to 512 dimensions, where correlations promise to pay, else
+            diagonal; or "dense", "diagonal", "identity".
         target_accept: harmonic mean of acceptance over chains that the step size is tuned for.
         max_leapfrog: the most leapfrog steps that one transition may take.
         init: starting points; see `snaper.starts.find`.

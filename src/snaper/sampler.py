@@ -72,7 +72,9 @@ def evaluate(target: Target, x: Positions) -> Chains:
 
 @partial(jax.jit, static_argnums=0)
 def _init_adapt(config: Config, key: Key, chains: Chains, given: Hyperparams | None) -> AdaptState:
-    return config.adapt.init(key, chains, given)
+    direction = None if given is None else given.direction
+    memory = criteria.remember(config.criterion, chains.x, direction)
+    return config.adapt.init(key, chains, given, memory)
 
 
 def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
@@ -97,11 +99,18 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
     )
     statistics = config.adapt.statistics(state.adapt, transition, chains, state.step)
     told = config.clock.told(jitter, length, t)
-    value, slope = criteria.value_and_slope(
-        config.criterion, transition, told, **statistics._asdict()
+    memory, climb = criteria.climb(
+        config.criterion,
+        state.adapt.memory,
+        transition,
+        told,
+        statistics,
+        hyper,
+        one_step,
+        state.step,
     )
     learnt, kept = config.adapt.update(
-        key_lost, state.adapt, transition, chains, (value, told * slope), one_step, cap, state.step
+        key_lost, state.adapt, transition, chains, climb, memory, one_step, cap, state.step
     )
     adapt, moved = jax.tree.map(
         lambda new, old: jnp.where(warming, new, old), (learnt, kept), (state.adapt, chains)
@@ -111,7 +120,7 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
         transition.num_leapfrog.astype(dtype) * hyper.step_size,
         hyper.trajectory_length,
         transition.num_leapfrog,
-        value,
+        climb[0],
         chains.logp,
         transition.accept_prob,
         transition.accepted,

@@ -91,7 +91,7 @@ def value_and_slope(criterion, x, proposal, velocity, weight, direction):
 
 @some
 @given(x=X, proposal=X, velocity=X, weight=WEIGHT, order=ORDER)
-@pytest.mark.parametrize("name", criteria.NAMED)
+@pytest.mark.parametrize("name", criteria.FORMULAS)
 def test_criteria_ignore_the_order_of_chains(name, x, proposal, velocity, weight, order):
     if not weight.any():
         weight[0] = 1.0

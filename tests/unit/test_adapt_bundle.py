@@ -55,7 +55,7 @@ def flat(tree):
 @partial(jax.jit, static_argnums=0)
 def update(adaptation, state, where, seen, step):
     climb, free, cap = (jnp.asarray(1.0), jnp.asarray(0.5)), jnp.asarray(False), jnp.asarray(1000)
-    return adaptation.update(jax.random.key(1), state, seen, where, climb, free, cap, step)
+    return adaptation.update(jax.random.key(1), state, seen, where, climb, None, free, cap, step)
 
 
 def learn(adaptation, state, num_steps, where, seen):

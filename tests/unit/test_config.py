@@ -31,7 +31,7 @@ def test_preset_takes_every_choice(name):
 
 
 def test_plain_chees_climbs_at_half_the_rate():
-    rates = {name: config.preset("paper", name).adapt.trajectory.rate for name in criteria.NAMED}
+    rates = {name: config.preset("paper", name).adapt.trajectory.rate for name in criteria.FORMULAS}
     assert rates == {"snaper": 0.05, "chees": 0.025, "chees_rate": 0.05, "esjd": 0.05}
 
 

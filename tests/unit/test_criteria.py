@@ -68,7 +68,7 @@ def closed_form(name, t):
 
 
 @pytest.mark.parametrize("t", TIMES)
-@pytest.mark.parametrize("name", criteria.NAMED)
+@pytest.mark.parametrize("name", criteria.FORMULAS)
 def test_value_and_slope_match_the_closed_form(name, t):
     seen = value_and_slope(criteria.get(name), exact_flow(t), jnp.asarray(t), statistics())
     np.testing.assert_allclose(seen, closed_form(name, t), atol=1e-12)
@@ -83,7 +83,7 @@ def test_slopes_change_sign_at_the_best_length():
     assert before > 0 > after
 
 
-@pytest.mark.parametrize("name", criteria.NAMED)
+@pytest.mark.parametrize("name", criteria.FORMULAS)
 def test_translation_changes_nothing(name):
     t = 1.3
     here = value_and_slope(criteria.get(name), exact_flow(t), jnp.asarray(t), statistics())
@@ -106,7 +106,7 @@ def test_slope_is_the_derivative_along_the_real_trajectory():
         return transition(x, end.x, metric.forward(v1))
 
     about = {**statistics(), "weight": jax.random.uniform(jax.random.key(2), (50,))}
-    for criterion in criteria.NAMED.values():
+    for criterion in criteria.FORMULAS.values():
         (lower, _), (_, slope), (upper, _) = (
             value_and_slope(criterion, proposal(num_steps + k), jnp.asarray(t), about)
             for k, t in ((k, (num_steps + k) * eps) for k in (-1, 0, 1))
@@ -136,7 +136,7 @@ def test_snaper_sees_only_its_direction():
     assert other[0] > 10 * here[0]
 
 
-@pytest.mark.parametrize("name", criteria.NAMED)
+@pytest.mark.parametrize("name", criteria.FORMULAS)
 def test_chains_of_weight_zero_are_left_out(name):
     seen, about = exact_flow(1.0), statistics()
     t, half = jnp.asarray(1.0), jnp.arange(len(X)) < len(X) // 2
@@ -194,5 +194,5 @@ def test_along_needs_the_targets_dimension():
 def test_get_knows_names_and_functions():
     assert criteria.get("chees") is criteria.chees
     assert criteria.get(criteria.snaper) is criteria.snaper
-    with pytest.raises(ValueError, match="criterion 'nuts' is unknown: choose one of snaper"):
+    with pytest.raises(ValueError, match="criterion 'nuts' is unknown: choose one of slowest, snaper"):
         criteria.get("nuts")

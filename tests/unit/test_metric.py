@@ -49,7 +49,7 @@ def test_identity_changes_nothing():
     ],
 )
 def test_learners_give_the_metric_they_are_named_for(learner, scale):
-    chosen = learner.value(MOMENTS)
+    chosen = learner.value(learner.init(MOMENTS), MOMENTS)
     np.testing.assert_allclose(chosen.array(), scale)
     assert chosen.scale.dtype == VARIANCE.dtype
 
@@ -60,10 +60,10 @@ def test_widths_are_right_while_chains_are_still_spreading():
     narrow = MOMENTS._replace(
         variance=VARIANCE * seen**2, grad_variance=seen**2 / VARIANCE
     )  # of a Gaussian
-    np.testing.assert_allclose(DiagonalMetric().value(narrow).array(), [1.0, 0.5, 0.25])
-    np.testing.assert_allclose(VarianceMetric().value(narrow).array(), [0.2, 1.0, 0.5])
+    np.testing.assert_allclose(DiagonalMetric().value(None, narrow).array(), [1.0, 0.5, 0.25])
+    np.testing.assert_allclose(VarianceMetric().value(None, narrow).array(), [0.2, 1.0, 0.5])
 
 
 def test_gradients_that_spread_more_than_a_gaussians_narrow_nothing():
     rough = MOMENTS._replace(grad_variance=jnp.array([1e4, 1e2, 1e3]))
-    np.testing.assert_allclose(DiagonalMetric().value(rough).array(), [1.0, 0.5, 0.25])
+    np.testing.assert_allclose(DiagonalMetric().value(None, rough).array(), [1.0, 0.5, 0.25])

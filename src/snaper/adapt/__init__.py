@@ -8,6 +8,8 @@ import jax.numpy as jnp
 from .._types import Key, PerChain, Scalar, Vector
 from ..hmc import Chains, Transition
 from ..metric import Metric
+from .auto import AutoMetric
+from .dense import DenseMetric
 from .held import Held, HeldDirection, HeldMetric, HeldMoments
 from .metric import DiagonalMetric, IdentityMetric, VarianceMetric
 from .moments import Moments, MomentsState
@@ -19,6 +21,8 @@ from .trajectory import TrajectoryLength
 __all__ = [
     "AdaptState",
     "Adaptation",
+    "AutoMetric",
+    "DenseMetric",
     "DiagonalMetric",
     "Held",
     "HeldDirection",
@@ -37,7 +41,9 @@ __all__ = [
 ]
 
 
-MetricLearner = DiagonalMetric | VarianceMetric | IdentityMetric | HeldMetric
+MetricLearner = (
+    AutoMetric | DenseMetric | DiagonalMetric | VarianceMetric | IdentityMetric | HeldMetric
+)
 
 
 class Hyperparams(NamedTuple):
@@ -47,22 +53,25 @@ class Hyperparams(NamedTuple):
     trajectory_length: Scalar
     metric: Metric
     mean: Vector
-    direction: Vector
-    width: Scalar  # standard deviation of the widest coordinate
+    direction: Vector  # the difficult one
+    width: Scalar  # of the target where the metric has length one
 
 
 class AdaptState(NamedTuple):
     step_size: Any  # of whatever learner has the place
     trajectory: Any
     moments: MomentsState
-    direction: Vector
+    metric: Any
+    direction: Vector  # the principal component
     quarantine: QuarantineState
+    memory: Any  # of a criterion that has one
 
 
 class Statistics(NamedTuple):
     """What a criterion may ask for by name."""
 
     weight: PerChain
+    healthy: PerChain
     mean: Vector
     mean_new: Vector
     direction: Vector
@@ -79,19 +88,24 @@ class Adaptation:
     principal: Principal | HeldDirection = field(default=Principal())
     quarantine: Quarantine | Trust = field(default=Quarantine())
 
-    def init(self, key: Key, chains: Chains, given: Hyperparams | None = None) -> AdaptState:
+    def init(
+        self, key: Key, chains: Chains, given: Hyperparams | None = None, memory: Any = None
+    ) -> AdaptState:
         """Learners before their first transition; `given` are values to begin with."""
         dtype = chains.x.dtype
         moments = None
         if given is not None:
-            variance = (given.width * given.metric.scale) ** 2
+            variance = given.metric.variance(given.width)
             moments = MomentsState(given.mean, variance, 1.0 / variance)
+        running = self.moments.init(chains.x, chains.grad, moments, self.quarantine.weight(chains))
         return AdaptState(
             self.step_size.init(dtype, None if given is None else given.step_size),
             self.trajectory.init(dtype, None if given is None else given.trajectory_length),
-            self.moments.init(chains.x, chains.grad, moments, self.quarantine.weight(chains)),
+            running,
+            self.metric.init(running, None if given is None else given.metric),
             self.principal.init(key, chains.x[0], None if given is None else given.direction),
             self.quarantine.init(chains),
+            memory,
         )
 
     def value(self, state: AdaptState, warming: Scalar) -> Hyperparams:
@@ -99,10 +113,10 @@ class Adaptation:
         return Hyperparams(
             self.step_size.value(state.step_size, warming),
             self.trajectory.value(state.trajectory, warming),
-            self.metric.value(state.moments),
+            self.metric.value(state.metric, state.moments),
             state.moments.mean,
-            state.direction,
-            jnp.sqrt(jnp.max(state.moments.variance)),
+            state.direction if state.memory is None else state.memory.direction,
+            self.metric.width(state.moments),
         )
 
     def statistics(self, state: AdaptState, transition: Transition, chains: Chains, step: Scalar):
@@ -112,7 +126,7 @@ class Adaptation:
         weight = jnp.where(accept_prob > 1e-4, accept_prob, 0.0)
         mean = self.moments.centre(state.moments, transition.start, healthy, step)
         mean_new = self.moments.centre(state.moments, transition.proposal, weight, step)
-        return Statistics(weight, mean, mean_new, state.direction)
+        return Statistics(weight, healthy, mean, mean_new, state.direction)
 
     def update(
         self,
@@ -121,12 +135,13 @@ class Adaptation:
         transition: Transition,
         chains: Chains,
         climb: tuple[Scalar, Scalar],
+        memory: Any,
         one_step: Scalar,
         cap: Scalar,
         step: Scalar,
     ) -> tuple[AdaptState, Chains]:
         """Learn from one transition; chains found lost are moved. `climb` is C and dC / d log tau-
-        bar.
+        bar, `memory` what the criterion remembers.
         """
         healthy = self.quarantine.weight(chains)
         step_size: Any = self.step_size.update(
@@ -137,8 +152,12 @@ class Adaptation:
             state.trajectory, *climb, next_step, one_step, cap, step
         )
         moments = self.moments.update(state.moments, chains.x, chains.grad, healthy, step)
+        metric = self.metric.update(
+            state.metric, chains.x, chains.grad, healthy, state.moments, step
+        )
         direction = self.principal.update(state.direction, chains.x, healthy, state.moments, step)
         quarantine, chains = self.quarantine.update(
             key, state.quarantine, chains, transition.accepted
         )
-        return AdaptState(step_size, trajectory, moments, direction, quarantine), chains
+        learnt = (step_size, trajectory, moments, metric, direction, quarantine, memory)
+        return AdaptState(*learnt), chains

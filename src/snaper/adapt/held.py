@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import metric
+from .metric import OfMoments
 from .moments import MomentsState
 
 
@@ -32,7 +33,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class HeldMetric:
+class HeldMetric(OfMoments):
     """A diagonal metric, by the diagonal of L."""
 
     scale: tuple[float, ...]
@@ -40,7 +41,7 @@ class HeldMetric:
     def __post_init__(self):
         object.__setattr__(self, "scale", _floats(self.scale))
 
-    def value(self, moments: MomentsState) -> metric.Diagonal:
+    def value(self, state: None, moments: MomentsState) -> metric.Diagonal:
         return metric.Diagonal(jnp.asarray(self.scale, moments.mean.dtype))
 
 

@@ -5,11 +5,26 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 
 from .. import metric
+from .._types import Scalar
 from .moments import MomentsState
 
 
+class OfMoments:
+    """A metric that is a function of the running moments, and learns nothing else."""
+
+    def init(self, moments: MomentsState, given: metric.Metric | None = None) -> None:
+        return None
+
+    def update(self, state: None, *_) -> None:
+        return None
+
+    def width(self, moments: MomentsState) -> Scalar:
+        """Of the target where the metric has length one: its widest coordinate."""
+        return jnp.sqrt(jnp.max(moments.variance))
+
+
 @dataclass(frozen=True)
-class DiagonalMetric:
+class DiagonalMetric(OfMoments):
     r"""Standard deviations over the largest of them, also while chains are still spreading.
 
     The width $\sqrt{Var[x] / Var[g]}$, with g the gradient, is right for a Gaussian however little
@@ -17,22 +32,22 @@ class DiagonalMetric:
     $Var[x] Var[g] \ge 1$). So the larger of the two holds on the way, and the variance at rest.
     """
 
-    def value(self, moments: MomentsState) -> metric.Diagonal:
+    def value(self, state: None, moments: MomentsState) -> metric.Diagonal:
         width = jnp.sqrt(moments.variance / moments.grad_variance)
         return metric.from_variance(jnp.maximum(moments.variance, width))
 
 
 @dataclass(frozen=True)
-class VarianceMetric:
+class VarianceMetric(OfMoments):
     """Standard deviations over the largest of them, as the chains show them."""
 
-    def value(self, moments: MomentsState) -> metric.Diagonal:
+    def value(self, state: None, moments: MomentsState) -> metric.Diagonal:
         return metric.from_variance(moments.variance)
 
 
 @dataclass(frozen=True)
-class IdentityMetric:
+class IdentityMetric(OfMoments):
     """Held at the identity."""
 
-    def value(self, moments: MomentsState) -> metric.Diagonal:
+    def value(self, state: None, moments: MomentsState) -> metric.Diagonal:
         return metric.identity(moments.variance)

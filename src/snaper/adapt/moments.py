@@ -9,6 +9,9 @@ from .. import ensemble
 from .._types import PerChain, Positions, Scalar, Vector
 from . import ema
 
+STALE = 4.0
+RENEWAL = 0.2
+
 
 class MomentsState(NamedTuple):
     mean: Vector
@@ -27,11 +30,15 @@ class Moments:
     width guessed from the starting points keep the variance from ever being zero.
 
     The variance of gradients, whose mean at rest is zero, is learnt the same way.
+
+    With `renews`, what was seen on the way in is forgotten as soon as it is known to be wrong: a
+    coordinate whose running variance is stale gives the newest batch a fifth of the weight.
     """
 
     memory: float = 8.0
     drift_limit: float = 3.0
     pseudo: float = 0.1
+    renews: bool = True
 
     def init(
         self,
@@ -56,17 +63,32 @@ class Moments:
         pull = ensemble.mean(grad, weight)
         usual = limited(pull, state.grad_variance, weight, self.drift_limit)
         grad_variance = ensemble.variance(grad, pull, weight) + usual**2
+        share_x, share_grad = (
+            jnp.where(self.renews & stale(*pair, weight), jnp.maximum(share, RENEWAL), share)
+            for pair in ((state.variance, variance), (state.grad_variance, grad_variance))
+        )
         tiny = jnp.finfo(x.dtype).tiny
         return MomentsState(
-            ema.blend(state.mean, centre, share),
-            jnp.maximum(ema.blend(state.variance, variance, share), tiny),
-            jnp.maximum(ema.blend(state.grad_variance, grad_variance, share), tiny),
+            ema.blend(state.mean, centre, share_x),
+            jnp.maximum(ema.blend(state.variance, variance, share_x), tiny),
+            jnp.maximum(ema.blend(state.grad_variance, grad_variance, share_grad), tiny),
         )
 
     def centre(self, state: MomentsState, x: Positions, weight: PerChain, step: Scalar) -> Vector:
         """What the mean would be after seeing these chains."""
         share = ema.weight(step, self.memory, x.dtype, self.pseudo)
         return ema.blend(state.mean, ensemble.mean(x, weight), share)
+
+
+def stale(running: Vector, now: Vector, weight: PerChain) -> Vector:
+    """Where the running variance is several times what the chains show now, as hardly ever happens
+    at rest.
+
+    Few chains show little variance by chance: their word must be clearer, and fewer than four have
+    none.
+    """
+    count = ensemble.count(weight)
+    return (running > STALE * (1.0 + 16.0 / count) * now) & (count >= 4.0)
 
 
 def limited(offset: Vector, variance: Vector, weight: PerChain, limit: float) -> Vector:

@@ -22,11 +22,12 @@ class TrajectoryState(NamedTuple):
 class TrajectoryLength:
     r"""Adam on $\log\bar\tau$, ascending a criterion C.
 
-    With `unit_free`, the slope is divided by a running geometric mean of C, so that what climbs is
-    log C: the units of the target, to whatever power C carries them, cancel. The length is at least
-    `shortest` leapfrog steps and at most `longest` times their cap. While transitions are held at
-    one leapfrog step it equals the step size. Iterates are averaged over the last step / `memory`
-    transitions for sampling.
+    With `unit_free`, the slope is divided by a geometric mean of C over `window` transitions, so
+    that what climbs is log C: the units of the target, to whatever power C carries them, cancel.
+    The length is at least `shortest` leapfrog steps and at most `longest` times their cap. While
+    transitions are held at one leapfrog step it equals the step size. Iterates are averaged over
+    the last step / `memory` transitions for sampling; over `window` while the average is more than
+    a factor `stale` off, as on the way in.
     """
 
     rate: float = 0.05
@@ -35,6 +36,8 @@ class TrajectoryLength:
     unit_free: bool = True
     shortest: float = 1.0
     longest: float = 1.0
+    window: float = 20.0
+    stale: float = 2.0
 
     def init(self, dtype, given=None) -> TrajectoryState:
         log_length = jnp.log(jnp.asarray(1.0 if given is None else given, dtype))
@@ -61,7 +64,8 @@ class TrajectoryLength:
         size = jnp.abs(criterion)
         usable = jnp.isfinite(size) & jnp.isfinite(log_slope)  # powers of x may overflow
         log_slope = jnp.where(usable, log_slope, 0.0)
-        share = jnp.where(one_step, 1.0, ema.weight(step, self.memory, dtype))
+        share = jnp.maximum(ema.weight(step, self.memory, dtype), 1.0 / self.window)
+        share = jnp.where(one_step, 1.0, share)
         log_size = jnp.where(usable & (size > 0), jnp.log(size), state.log_magnitude)
         log_magnitude = ema.blend(state.log_magnitude, log_size, share)
         if self.unit_free:
@@ -76,7 +80,10 @@ class TrajectoryLength:
         )
         log_length = jnp.where(one_step, log_step, log_length)
         adam = jax.tree.map(lambda old, new: jnp.where(one_step, old, new), state.adam, adam)
-        log_average = ema.blend(state.log_average, log_length, ema.weight(step, self.memory, dtype))
+        off = jnp.abs(state.log_average - log_length) > jnp.log(self.stale)
+        share = ema.weight(step, self.memory, dtype)
+        share = jnp.where(off, jnp.maximum(share, 1.0 / self.window), share)
+        log_average = ema.blend(state.log_average, log_length, share)
         return TrajectoryState(log_length, log_average, adam, log_magnitude)
 
     def _adam(self) -> optax.GradientTransformation:

@@ -12,6 +12,7 @@ import numpy as np
 from .. import criteria, ensemble
 from .._types import Vector
 from ..criteria import Criterion
+from ..slowest import Slowest
 from .ess import autocorrelation, effective_sample_size
 from .stream import Look, ScalarOf
 
@@ -153,11 +154,11 @@ def _too_short(num_draws: int) -> Untold:
     )
 
 
-def scalar(criterion: Criterion, direction: Vector) -> tuple[ScalarOf, Vector] | None:
+def scalar(criterion: Criterion | Slowest, direction: Vector) -> tuple[ScalarOf, Vector] | None:
     """The scalar that a criterion looks at, and the direction it goes by; None where there is no
     such scalar.
     """
-    if criterion is criteria.snaper:
+    if criterion is criteria.snaper or isinstance(criterion, Slowest):
         return along, direction
     if isinstance(criterion, criteria.Along):
         return along, jnp.asarray(criterion.direction, direction.dtype)

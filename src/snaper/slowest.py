@@ -1,0 +1,118 @@
+"""The criterion for a metric that whitens: the function that mixes worst, found while its mixing is
+improved.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from . import ensemble
+from ._types import PerChain, Positions, Scalar, Vector
+from .adapt import ema
+from .hmc import Transition
+
+
+class Memory(NamedTuple):
+    """Running means over chains and transitions, one for each function f."""
+
+    jump: Vector  # (f' - f)^2 times the probability of acceptance
+    slope: Vector  # its derivative in log tau-bar
+    mean: Vector  # f
+    square: Vector  # f^2
+    direction: Vector  # of the function that mixes worst
+
+
+@dataclass(frozen=True)
+class Slowest:
+    r"""Climbs the soft minimum, over the squares f of every coordinate and of the principal
+    component, of the logarithm of their ESS^max per unit of time:
+
+    $$ \log\frac{1-\rho_f}{1+\rho_f} - \log\bar\tau, \quad 1 - \rho_f = E[(f'-f)^2] / 2 Var[f]. $$
+
+    `sharpness` is the power by which a function counts more that mixes more slowly. Functions are
+    taken about the chains' own mean and in units of their own spread, so that nothing of the way in
+    lasts; expectations go back over `window` transitions.
+    """
+
+    sharpness: float = 4.0
+    window: float = 40.0
+
+    def init(self, x: Positions, direction: Vector | None = None) -> Memory:
+        zeros = jnp.zeros(x.shape[1] + 1, x.dtype)
+        first = jnp.zeros_like(x[0]).at[0].set(1.0) if direction is None else direction
+        return Memory(zeros, zeros, zeros, zeros + 1.0, first)
+
+    def update(
+        self,
+        memory: Memory,
+        transition: Transition,
+        t: Scalar,
+        healthy: PerChain,
+        mean: Vector,
+        direction: Vector,
+        step_size: Scalar,
+        length: Scalar,
+        one_step: Scalar,
+        step: Scalar,
+    ) -> tuple[Memory, tuple[Scalar, Scalar]]:
+        """What is known now, and the criterion with its derivative in log tau-bar.
+
+        `mean` is the running one and `direction` the principal component; `length` is tau-bar.
+        """
+        jump, slope, f = _jumps(transition, healthy, mean, direction)
+        now = (jump, slope * t, ensemble.mean(f, healthy), ensemble.mean(f**2, healthy))
+        usable = jnp.all(jnp.isfinite(jnp.stack(now)))
+        share = jnp.maximum(ema.weight(step, self.window, f.dtype), 1.0 / self.window)
+        share = jnp.where(usable, jnp.where(one_step, 1.0, share), 0.0)
+        known = [
+            ema.blend(old, jnp.where(usable, new, old), share)
+            for old, new in zip(memory[:4], now, strict=True)
+        ]
+        jump, slope, first, second = known
+        variance = jnp.maximum(second - first**2, 1e-6)
+        loss = jnp.clip(jump / (2.0 * variance), 1e-4, 1.9)  # 1 - rho
+        log_rate = jnp.log(loss / (2.0 - loss))
+        log_slope = slope / (2.0 * variance) * (1.0 / loss + 1.0 / (2.0 - loss))
+        share_of = jax.nn.softmax(-self.sharpness * log_rate)
+        cost = length + 0.5 * step_size
+        value = jnp.exp(jnp.sum(share_of * log_rate)) / cost
+        climb = jnp.sum(share_of * log_slope) - length / cost
+        worst = _direction(jnp.argmin(log_rate), direction)
+        return Memory(jump, slope, first, second, worst), (value, value * climb)
+
+
+def _jumps(transition: Transition, healthy: PerChain, mean: Vector, direction: Vector):
+    """Of every function: its squared change times acceptance, the derivative of that in time, both
+    averaged over chains, and its values before, [chain, function].
+    """
+    few = 8.0 / (8.0 + ensemble.count(healthy))  # whose own mean is rough
+    centre = ensemble.mean(transition.start, healthy)
+    centre = ema.blend(centre, mean, few)
+
+    def functions(z: Positions) -> jax.Array:
+        return jnp.concatenate([z, ensemble.project(z, direction)[:, None]], axis=1)
+
+    before = functions(transition.start - centre)
+    scale = jnp.sqrt(ensemble.mean(before**2, healthy))
+    counted = (healthy > 0)[:, None]
+    before, after, velocity = (
+        jnp.where(counted, values / scale, 0.0)
+        for values in (
+            before,
+            functions(transition.proposal - centre),
+            functions(transition.velocity),
+        )
+    )
+    change = after**2 - before**2
+    accept = transition.accept_prob[:, None]
+    jump = ensemble.mean(accept * change**2, healthy)
+    slope = ensemble.mean(4.0 * accept * change * after * velocity, healthy)
+    return jump, slope, before**2
+
+
+def _direction(which: Scalar, principal: Vector) -> Vector:
+    """A coordinate's, or the principal component, which is the last function."""
+    dim = principal.size
+    return jnp.where(which == dim, principal, (jnp.arange(dim) == which).astype(principal.dtype))
