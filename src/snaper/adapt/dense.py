@@ -61,8 +61,10 @@ class DenseMetric:
     ) -> DenseState:
         """`moments` are the running ones before these chains."""
         now = _covariance(x, moments.mean, moments.variance, weight, self.drift_limit)
+        now = _where_seen(now, state.covariance)
         origin = jnp.zeros_like(moments.mean)
         now_grad = _covariance(grad, origin, moments.grad_variance, weight, self.drift_limit)
+        now_grad = _where_seen(now_grad, state.grad_covariance)
         share = ema.weight(step, self.memory, x.dtype)
         old = stale(jnp.diag(state.covariance), jnp.diag(now), weight)
         share = jnp.where(jnp.mean(old) > 0.1, jnp.maximum(share, self.renewal), share)
@@ -76,6 +78,16 @@ class DenseMetric:
         )
         factor = jnp.where(step < FIRST, jnp.diag(_width(covariance, grad_covariance)), chosen[0])
         return DenseState(covariance, grad_covariance, count, factor, *chosen[1:])
+
+    def describe(self, state: DenseState) -> str:
+        """What was chosen, and why."""
+        stretch, roughness = float(state.stretch), float(state.roughness)
+        pays = stretch > self.least_gain * roughness
+        return (
+            f"{'dense' if pays else 'diagonal'}: correlations stretch the target {stretch:.2g}-fold,"
+            f" {'more' if pays else 'not more'} than {self.least_gain:g} times its roughness of "
+            f"{roughness:.2g}"
+        )
 
     def width(self, moments: MomentsState) -> Scalar:
         """The metric whitens as it is."""
@@ -135,6 +147,14 @@ def _covariance(x, mean: Vector, variance: Vector, weight: PerChain, limit: floa
     centre = ensemble.mean(x, weight)
     moved = limited(centre - mean, variance, weight, limit)
     return ensemble.covariance(x, centre, weight) + jnp.outer(moved, moved)
+
+
+def _where_seen(now: jax.Array, old: jax.Array) -> jax.Array:
+    """Where all chains agree, as before the first move of chains that start at one point, they say
+    nothing of the width, and the old one stays.
+    """
+    unseen = jnp.diag(now) == 0
+    return now + jnp.diag(jnp.where(unseen, jnp.diag(old), 0.0))
 
 
 def _stretch(factor: jax.Array, inverse: jax.Array, iterations: int = 16) -> Scalar:

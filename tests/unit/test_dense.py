@@ -1,0 +1,358 @@
+"""The dense metric: closed forms for Gaussians, ensembles that show too little, and the choice."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from snaper import metric
+from snaper.adapt import AutoMetric, DenseMetric
+from snaper.adapt.dense import FIRST, fisher
+from snaper.adapt.moments import MomentsState, stale
+
+pytestmark = pytest.mark.usefixtures("strict")
+
+DIM = 10
+RIDGE = 1e-6  # of `fisher`, relative to the variances
+ROUNDING = {np.float64: 1e-8, np.float32: 0.02}
+
+
+def orthogonal(seed):
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(DIM, DIM)))[0]
+
+
+def turned(condition, seed=0, units=1.0):
+    """A covariance of this condition number, its axes turned, then in other units."""
+    axes = orthogonal(seed) * np.geomspace(1.0, condition, DIM) ** 0.5
+    units = np.broadcast_to(units, DIM)
+    return np.outer(units, units) * (axes @ axes.T)
+
+
+def relative(factor, covariance):
+    """Eigenvalues of S^-1 W W^T: all one where the metric whitens."""
+    whiten = np.linalg.inv(np.linalg.cholesky(covariance))
+    return np.linalg.svd(whiten @ np.asarray(factor, np.float64), compute_uv=False) ** 2
+
+
+def least(covariance):
+    """The smallest eigenvalue of its correlations."""
+    sd = np.sqrt(np.diag(covariance))
+    return np.linalg.eigvalsh(covariance / np.outer(sd, sd))[0]
+
+
+decompose = jax.jit(fisher)
+
+
+def seen(covariance, sample, dtype=np.float64, lost=0.0):
+    """What `fisher` makes of points of covariance `sample`, with the gradients of a Gaussian."""
+    precision = np.linalg.inv(covariance)
+    arrays = (sample, precision @ sample @ precision, lost)
+    return decompose(*(jnp.asarray(part, dtype) for part in arrays))
+
+
+def samples(covariance):
+    """Points at rest; of another shape, near one place; along other axes."""
+    root = np.linalg.cholesky(covariance)
+    other = turned(30.0, seed=2)
+    yield "at rest", covariance
+    yield "another shape", 1e-4 * root @ other @ root.T
+    yield "half-way", root @ np.diag(np.geomspace(1e-3, 1.0, DIM)) @ root.T
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("condition", [1.0, 1e2, 1e4])
+@pytest.mark.parametrize("units", [1.0, 1e-6, np.geomspace(1e-3, 1e3, DIM)])
+def test_a_gaussian_is_whitened_from_any_sample(condition, units, dtype):
+    """But for the ridge, whose effect is bounded by monotony of the geometric mean."""
+    covariance = turned(condition, units=units)
+    for _, sample in samples(covariance):
+        factor, _ = seen(covariance, sample, dtype)
+        precision = np.linalg.inv(covariance)
+        below = (1.0 + RIDGE / least(precision @ sample @ precision)) ** -0.5
+        above = (1.0 + RIDGE / least(sample)) ** 0.5
+        found, rounding = relative(factor, covariance), ROUNDING[dtype]
+        assert factor.dtype == dtype
+        assert below - rounding < found.min() and found.max() < above + rounding
+
+
+def test_the_ridge_is_small_where_it_matters():
+    """A condition number of 1e4 at rest, and of 1e7 among the points on the way."""
+    for (name, sample), error in zip(samples(turned(1e4)), (1e-3, 2e-3, 0.15), strict=True):
+        found = relative(seen(turned(1e4), sample)[0], turned(1e4))
+        assert np.abs(np.log(found)).max() < error, name
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-9), (np.float32, 2e-3)])
+@pytest.mark.parametrize("lost", [0.0, 0.3, 1.0])
+def test_the_inverse_is_the_inverse(dtype, error, lost):
+    covariance = turned(1e4, units=np.geomspace(1e-3, 1e3, DIM))
+    for _, sample in samples(covariance):
+        factor, inverse = seen(covariance, sample, dtype, lost)
+        np.testing.assert_allclose(inverse @ factor, np.eye(DIM), atol=error)
+
+
+def test_without_correlations_it_is_the_width_of_every_coordinate():
+    """lost = 1: W W^T = diag(sd_x / sd_g), for any two covariances."""
+    points, grads = turned(1e4, 1, np.geomspace(1e-3, 1e3, DIM)), turned(1e3, 3)
+    factor, _ = decompose(*map(jnp.asarray, (points, grads, 1.0)))
+    width = np.diag(np.sqrt(np.diag(points) / np.diag(grads)))
+    scale = np.sqrt(np.diag(width))
+    np.testing.assert_allclose(factor @ factor.T / np.outer(scale, scale), np.eye(DIM), atol=1e-12)
+
+
+def test_it_is_the_geometric_mean():
+    """The one solution M > 0 of M Cg M = Cx."""
+    points, grads = turned(10.0, 1), turned(20.0, 3)
+    factor, _ = decompose(*map(jnp.asarray, (points, grads, 0.0)))
+    mean = factor @ factor.T
+    np.testing.assert_allclose(mean @ grads @ mean, points, rtol=1e-4, atol=1e-4)
+
+
+def moments_of(variance, dtype=np.float64):
+    variance = jnp.asarray(variance, dtype)
+    return MomentsState(jnp.zeros_like(variance), variance, 1.0 / variance)
+
+
+@partial(jax.jit, static_argnums=0)
+def _follow(learner, state, batches, precision, weight, moments, first):
+    """Feed batches of chains [step, chain, dim], with a Gaussian's gradients; every metric."""
+
+    def update(state, now):
+        x, step = now
+        grad = -jnp.matmul(x, precision, precision="highest")
+        state = learner.update(state, x, grad, weight, moments, step)
+        return state, state.factor
+
+    steps = first + jnp.arange(len(batches), dtype=jnp.int32)
+    return jax.lax.scan(update, state, (batches, steps))
+
+
+def follow(learner, batches, precision, weight=None, first=0, state=None, variance=None):
+    dtype = batches.dtype
+    variance = np.ones(batches.shape[-1]) if variance is None else variance
+    moments = moments_of(variance, dtype)
+    state = learner.init(moments) if state is None else state
+    weight = np.ones(batches.shape[1]) if weight is None else weight
+    arrays = (jnp.asarray(part, dtype) for part in (batches, precision, weight))
+    return _follow(learner, state, *arrays, moments, jnp.asarray(first, jnp.int32))
+
+
+def at_rest(covariance, num_steps, num_chains, seed=0):
+    noise = np.random.default_rng(seed).normal(size=(num_steps, num_chains, len(covariance)))
+    return noise @ np.linalg.cholesky(covariance).T
+
+
+def test_correlations_are_used_for_a_correlated_gaussian():
+    covariance = turned(1e3)
+    batches = at_rest(covariance, 100, 64)
+    state, _ = follow(DenseMetric(), batches, np.linalg.inv(covariance))
+    assert state.stretch > 10.0 and state.roughness < 10.0
+    np.testing.assert_allclose(relative(state.factor, covariance), 1.0, rtol=0.2)
+    assert metric.Dense(state.factor).array().shape == (DIM, DIM)
+
+
+def test_a_metric_whitens_while_chains_are_still_close_together():
+    """A hundredth of the width, far from the mode: only gradients can tell."""
+    covariance = turned(1e3)
+    batches = 0.01 * at_rest(covariance, 100, 64) + 0.3
+    state, _ = follow(DenseMetric(), batches, np.linalg.inv(covariance))
+    np.testing.assert_allclose(relative(state.factor, covariance), 1.0, rtol=0.2)
+
+
+def chosen(points, grads, least_gain=2.0, count=1e6):
+    """The metric for two covariances that are known."""
+    learner = DenseMetric(least_gain=least_gain)
+    state = learner.init(moments_of(np.diag(points)))
+    arrays = (jnp.asarray(part) for part in (points, grads, count))
+    return jax.jit(learner._choose)(*arrays, state)
+
+
+def test_correlations_are_not_used_where_the_target_is_rougher_than_they_are_strong():
+    """As of a funnel: gradients vary a hundred times more than a Gaussian's of this width, and the
+    correlations, of 0.8, promise a factor of three.
+    """
+    points = np.eye(DIM)
+    points[0, 1] = points[1, 0] = 0.8
+    rough = 1e4 * np.linalg.inv(points)
+    factor, stretch, roughness = chosen(points, rough)
+    assert 2.5 < stretch < 3.5 and roughness > 90.0
+    np.testing.assert_allclose(factor, np.eye(DIM), atol=1e-12)
+    smooth, stretch, roughness = chosen(points, np.linalg.inv(points))
+    assert 2.5 < stretch < 3.5 and roughness < 1.2
+    np.testing.assert_allclose(smooth @ smooth.T, points, atol=1e-4)
+    always, _, _ = chosen(points, rough, least_gain=0.0)
+    np.testing.assert_allclose(always @ always.T, points, atol=1e-4)
+
+
+def test_no_coordinate_is_narrower_than_the_chains_show():
+    points = turned(1e3)
+    factor, _, _ = chosen(points, 1e4 * np.linalg.inv(points), least_gain=0.0)
+    assert np.all(np.sum(factor**2, axis=1) > (1.0 - 1e-9) * np.diag(points))
+
+
+def test_few_chains_give_a_diagonal_metric():
+    """The share exp(-n / 2d) of correlations is left out."""
+    covariance = turned(1e3)
+    scale = np.sqrt(np.diag(covariance))
+    widths = []
+    for count in (0.1, 10.0, 1e3):
+        factor, _, _ = chosen(covariance, np.linalg.inv(covariance), 0.0, count)
+        correlation = (factor @ factor.T) / np.outer(*2 * [np.linalg.norm(factor, axis=1)])
+        widths.append(np.abs(correlation - np.eye(DIM)).max())
+        assert np.all(np.linalg.norm(factor, axis=1) >= 0.999 * scale)
+    assert widths[0] < 0.02 < widths[1] < widths[2]
+
+
+FEW = {"1 chain": 1, "2 chains": 2, "4 chains": 4, "all": 8}
+SHOWN = {
+    "all equal": lambda x: np.repeat(x[:, :1], 8, axis=1),
+    "at one point": lambda x: np.zeros_like(x) + x[:1, :1],
+    "at the mode": np.zeros_like,
+    "a coordinate constant": lambda x: x * (np.arange(DIM) != 3),
+    "half of them copies": lambda x: np.concatenate([x[:, :4], x[:, :4]], axis=1),
+}
+
+
+def through(batches, num_chains, dtype):
+    """The learner that never declines, through a hundred batches; eigenvalues of S^-1 W W^T at each
+    since correlations are looked at.
+    """
+    covariance, weight = turned(1e2), np.arange(8) < num_chains
+    state, factors = follow(
+        DenseMetric(least_gain=0.0),
+        batches.astype(dtype),
+        np.linalg.inv(covariance),
+        weight,
+        variance=np.diag(covariance),
+    )
+    assert all(np.isfinite(part).all() for part in state) and np.isfinite(factors).all()
+    return np.array([relative(factor, covariance) for factor in factors[FIRST:]])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("what", FEW)
+def test_fewer_chains_than_dimensions_are_no_worse_than_a_diagonal_metric(what, dtype):
+    """Whose eigenvalues lie between 0.3 and 15; a metric far too long in one direction forces small
+    steps, far too short in another makes long trajectories.
+    """
+    found = through(at_rest(turned(1e2), 100, 8), FEW[what], dtype)
+    assert found.max() < 100.0 and found.min() > 0.01
+    assert found[-1].max() < 15.0 and found[-1].min() > 0.1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("what", SHOWN)
+def test_chains_that_show_too_little_do_no_lasting_harm(what, dtype):
+    """Never NaN or singular; when they have spread, the metric is good."""
+    batches = at_rest(turned(1e2), 100, 8)
+    batches[:30] = SHOWN[what](batches[:30])
+    found = through(batches, 8, dtype)
+    assert found[-1].max() < 15.0 and found[-1].min() > 0.1
+
+
+def test_chains_that_have_not_moved_leave_the_metric_alone():
+    """After a start at one point, where every chain rejects."""
+    start = np.zeros((100, 64, DIM))
+    variance = np.geomspace(1e-4, 1e4, DIM)
+    state, _ = follow(DenseMetric(), start, np.eye(DIM), variance=variance)
+    np.testing.assert_allclose(state.factor, np.diag(np.sqrt(variance)), rtol=1e-6)
+
+
+def test_chains_of_weight_zero_are_left_out():
+    covariance = turned(1e2)
+    batches, weight = at_rest(covariance, 100, 64), np.ones(64)
+    weight[5] = 0.0
+    wild = batches.copy()
+    wild[:, 5] = 1e200
+    found = [
+        follow(DenseMetric(), x, np.linalg.inv(covariance), weight)[0].factor
+        for x in (batches, wild)
+    ]
+    np.testing.assert_array_equal(*found)
+
+
+def test_decompositions_are_rare_and_at_steps_known_beforehand():
+    """Eight while the number of transitions doubles, whatever the chains show."""
+    changes = []
+    for seed in (0, 1):
+        batches = (2.0 + seed) * at_rest(np.eye(2), 10_000, 4, seed)
+        _, factors = follow(DenseMetric(), batches, np.eye(2))
+        changed = np.any(np.diff(np.asarray(factors), axis=0) != 0, axis=(1, 2))
+        changes.append(1 + np.flatnonzero(changed))
+    np.testing.assert_array_equal(*changes)
+    late = changes[0][changes[0] >= FIRST]
+    assert 50 <= np.sum(late < 1000) <= 60 and 75 <= len(late) <= 85
+    assert np.max(late[1:] / late[:-1]) < 1.15  # two neighbours are never far apart
+
+
+def test_forward_and_transpose_are_adjoint():
+    v, g = jax.random.normal(jax.random.key(0), (2, 5, DIM))
+    dense = metric.Dense(jax.random.normal(jax.random.key(1), (DIM, DIM)))
+    left = jnp.sum(dense.forward(v) * g, axis=-1)
+    np.testing.assert_allclose(left, jnp.sum(v * dense.transpose(g), axis=-1))
+    np.testing.assert_allclose(dense.forward(v)[0], dense.array() @ v[0])
+
+
+def test_as_plain_numbers_a_diagonal_factor_is_its_diagonal():
+    scale = jnp.array([3.0, 2.0, 1.0])
+    dense, diagonal = metric.Dense(jnp.diag(scale)), metric.Diagonal(scale)
+    np.testing.assert_array_equal(dense.array(), scale)
+    assert metric.Dense(jnp.diag(scale).at[0, 2].set(1e-9)).array().shape == (3, 3)
+    for other in (dense, diagonal):
+        np.testing.assert_allclose(other.variance(jnp.asarray(2.0)), 4.0 * scale**2)
+
+
+@pytest.mark.parametrize("learner", [DenseMetric(), AutoMetric()])
+def test_a_given_metric_is_kept(learner):
+    """A hundred transitions of four chains hardly change what a run has learnt."""
+    covariance = turned(1e3)
+    factor = jnp.asarray(np.linalg.cholesky(covariance))
+    moments = moments_of(np.diag(covariance))
+    state = learner.init(moments, metric.Dense(factor))
+    np.testing.assert_array_equal(learner.value(state, moments).factor, factor)
+    batches, few = at_rest(covariance, 100, 64), np.arange(64) < 4
+    state, _ = follow(learner, batches, np.linalg.inv(covariance), few, first=1000, state=state)
+    np.testing.assert_allclose(relative(state.factor, covariance), 1.0, rtol=0.25)
+
+
+def test_a_given_diagonal_metric_is_where_it_starts():
+    variance = np.geomspace(0.1, 10.0, DIM)
+    moments, given = moments_of(variance), metric.Diagonal(jnp.asarray(np.sqrt(variance)))
+    value = DenseMetric().value(DenseMetric().init(moments, given), moments)
+    np.testing.assert_allclose(value.array(), np.sqrt(variance))
+
+
+def test_the_metric_that_suits_the_dimension():
+    for dim, kind in ((2, metric.Dense), (3, metric.Diagonal)):
+        learner, moments = AutoMetric(largest=2), moments_of(np.ones(dim))
+        assert isinstance(learner.value(learner.init(moments), moments), kind)
+
+
+def test_what_the_way_in_showed_is_forgotten_once_it_is_wrong():
+    """Chains a thousand times wider than the target for 20 transitions. By memory alone they would
+    still count 1600-fold; a fifth of the weight, until a factor of five remains, takes 55.
+    """
+    covariance = turned(1e2)
+    batches = at_rest(covariance, 100, 64)
+    batches[:20] *= 1000.0
+    state, _ = follow(DenseMetric(), batches, np.linalg.inv(covariance))
+    assert np.max(np.diag(state.covariance) / np.diag(covariance)) < 6.0
+
+
+@pytest.mark.parametrize(
+    ("running", "chains", "says"),
+    [(5.5, 64, True), (4.5, 64, False), (20.5, 4, True), (19.5, 4, False), (1e9, 3, False)],
+)
+def test_stale_is_what_hardly_ever_happens_at_rest(running, chains, says):
+    found = stale(jnp.array([running, 1.0]), jnp.ones(2), jnp.ones(chains))
+    assert found.tolist() == [says, False]
+
+
+@pytest.mark.parametrize(("chains", "share"), [(4, 6e-3), (8, 6e-4), (16, 2e-5), (64, 1e-5)])
+def test_chains_at_rest_hardly_ever_call_what_is_right_stale(chains, share):
+    """For 4 the probability is 0.0047, that of a chi-square of 4 degrees being less than 0.2."""
+    x = np.random.default_rng(0).normal(size=(200_000, chains))
+    called = stale(jnp.ones(200_000), jnp.asarray(np.mean(x**2, axis=1)), jnp.ones(chains))
+    assert np.mean(called) < share
