@@ -89,7 +89,7 @@ class Course:
             unconstrained=sampling.kept.x,
             stats=sampling.kept.stats(),
             warmup_stats=warming.kept.stats(),
-            tuning=Tuning.of(self.config.adapt.value(self.state.adapt, jnp.asarray(False))),
+            tuning=self._tuning(),
             num_gradients=(warming.gradients, sampling.gradients),
             findings=findings.find(self._facts(stopped)),
             interrupted=self.rule is None,
@@ -101,6 +101,12 @@ class Course:
             watch=watch,
             scalar=sampling.kept.scalar if watch.has_scalar else None,
         )
+
+    def _tuning(self) -> Tuning:
+        adapt, learnt = self.config.adapt, self.state.adapt
+        unlearnt = self.tuned and self.warming.done == 0
+        choice = "as given" if unlearnt else adapt.metric.describe(learnt.metric)
+        return Tuning.of(adapt.value(learnt, jnp.asarray(False)), choice)
 
     def _progress(self) -> Progress:
         elapsed = time.monotonic() - self.clock[1]

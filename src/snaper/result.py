@@ -35,7 +35,8 @@ class Tuning:
     metric: np.ndarray  # L, for velocities L v: its diagonal [dim], or all of it [dim, dim]
     mean: np.ndarray
     direction: np.ndarray
-    width: float = 1.0  # standard deviation of the widest coordinate, where metric is 1
+    width: float = 1.0  # of the target where the metric has length one
+    choice: str = ""  # which metric, and why
 
     def __getitem__(self, name: str):
         return getattr(self, name)
@@ -44,7 +45,7 @@ class Tuning:
         return [entry.name for entry in fields(self)]
 
     @classmethod
-    def of(cls, hyper: Hyperparams) -> "Tuning":
+    def of(cls, hyper: Hyperparams, choice: str) -> "Tuning":
         return cls(
             float(hyper.step_size),
             float(hyper.trajectory_length),
@@ -52,6 +53,7 @@ class Tuning:
             np.asarray(hyper.mean),
             np.asarray(hyper.direction),
             float(hyper.width),
+            choice,
         )
 
     def hyperparams(self, dtype) -> Hyperparams:

@@ -194,5 +194,5 @@ def test_along_needs_the_targets_dimension():
 def test_get_knows_names_and_functions():
     assert criteria.get("chees") is criteria.chees
     assert criteria.get(criteria.snaper) is criteria.snaper
-    with pytest.raises(ValueError, match="criterion 'nuts' is unknown: choose one of slowest, snaper"):
+    with pytest.raises(ValueError, match=r"criterion 'nuts' is unknown: .* slowest, snaper"):
         criteria.get("nuts")

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import metric
-from .dense import DenseMetric
+from .dense import DenseMetric, DenseState
 from .metric import DiagonalMetric
 from .moments import MomentsState
 
@@ -22,6 +22,12 @@ class AutoMetric:
 
     def update(self, state, x, grad, weight, moments: MomentsState, step) -> Any:
         return self._learner(moments).update(state, x, grad, weight, moments, step)
+
+    def describe(self, state: Any) -> str:
+        """What was chosen, and why."""
+        if isinstance(state, DenseState):
+            return self.dense.describe(state)
+        return f"diagonal: dense metrics are for at most {self.largest} dimensions"
 
     def width(self, moments: MomentsState) -> Any:
         return self._learner(moments).width(moments)

@@ -84,8 +84,8 @@ class DenseMetric:
         stretch, roughness = float(state.stretch), float(state.roughness)
         pays = stretch > self.least_gain * roughness
         return (
-            f"{'dense' if pays else 'diagonal'}: correlations stretch the target {stretch:.2g}-fold,"
-            f" {'more' if pays else 'not more'} than {self.least_gain:g} times its roughness of "
+            f"{'dense' if pays else 'diagonal'}: correlations stretch the target by {stretch:.2g}, "
+            f"{'more' if pays else 'not more'} than {self.least_gain:g} times its roughness of "
             f"{roughness:.2g}"
         )
 

@@ -36,6 +36,8 @@ class Held:
 class HeldMetric(OfMoments):
     """A diagonal metric, by the diagonal of L."""
 
+    chosen = "diagonal, as given"
+
     scale: tuple[float, ...]
 
     def __post_init__(self):

@@ -12,11 +12,17 @@ from .moments import MomentsState
 class OfMoments:
     """A metric that is a function of the running moments, and learns nothing else."""
 
+    chosen = "diagonal, as asked for"
+
     def init(self, moments: MomentsState, given: metric.Metric | None = None) -> None:
         return None
 
     def update(self, state: None, *_) -> None:
         return None
+
+    def describe(self, state: None) -> str:
+        """What was chosen, and why."""
+        return self.chosen
 
     def width(self, moments: MomentsState) -> Scalar:
         """Of the target where the metric has length one: its widest coordinate."""
@@ -48,6 +54,8 @@ class VarianceMetric(OfMoments):
 @dataclass(frozen=True)
 class IdentityMetric(OfMoments):
     """Held at the identity."""
+
+    chosen = "identity, as asked for"
 
     def value(self, state: None, moments: MomentsState) -> metric.Diagonal:
         return metric.identity(moments.variance)
