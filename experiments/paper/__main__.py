@@ -34,19 +34,24 @@ def main() -> None:
     parser.add_argument("--nuts-seeds", type=int, default=10)
     parser.add_argument("--results", type=Path, default=cells.RESULTS)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no cell after")
+    parser.add_argument("--anew", action="store_true", help="drop cells of an older source first")
     chosen = parser.parse_args()
     every = (
         plan.quick_tasks()
         if chosen.quick
         else plan.tasks(chosen.seeds, chosen.nuts_seeds, chosen.grid_seeds)
     )
-    todo = [
-        (task, seeds)
+    wanted = [
+        task
         for task in every
         if task.cell.problem in chosen.problems and task.cell.experiment in chosen.experiments
         if chosen.settings is None or task.setting.name in chosen.settings
-        for seeds in blocks(task, chosen.results)
     ]
+    if chosen.anew:
+        for task in wanted:
+            if not cells.is_of_this_source(task.cell, chosen.results):
+                task.cell.path(chosen.results).unlink()
+    todo = [(task, seeds) for task in wanted for seeds in blocks(task, chosen.results)]
     began = time.monotonic()
     for number, (task, seeds) in enumerate(todo, 1):
         if time.monotonic() - began > chosen.seconds:

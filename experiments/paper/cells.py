@@ -1,13 +1,17 @@
 """Measured cells as JSON files: one number per seed in each column, and what it took."""
 
+import hashlib
 import json
 import os
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 import jax
 import numpy as np
+
+import snaper
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "paper"
 _DIGITS = 6
@@ -56,14 +60,25 @@ def _number(value) -> int | float | None:
 
 
 def machine() -> dict[str, str]:
-    versions = {"jax": jax.__version__, "snaper": _version("snaper")}
+    versions = {"jax": jax.__version__, "snaper": _version("snaper"), "source": source()}
     return {"device": jax.devices()[0].device_kind, **versions}
+
+
+@cache
+def source() -> str:
+    """A fingerprint of the package's code, by which cells of an older one are known."""
+    package = Path(snaper.__file__).parent
+    text = b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))
+    return hashlib.sha256(text).hexdigest()[:12]
+
+
+def is_of_this_source(cell: Cell, results: Path = RESULTS) -> bool:
+    """Whether all that there is of a cell was measured with the code as it is now."""
+    return all(block.get("source") == source() for block in read(cell, results)["blocks"])
 
 
 def _version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:  # run from its source
-        import snaper
-
         return snaper.__version__

@@ -8,10 +8,10 @@ writes DIRECTORY.md and DIRECTORY/figures.
 import argparse
 from pathlib import Path
 
-from . import cells, cost, figures, plan, riddle, tables, verdict
+from . import beyond, cells, cost, figures, plan, riddle, tables, verdict
 from .long_run import DRAWS
 from .percentiles import LEVEL, RESAMPLES
-from .problems import CHAINS
+from .problems import CHAINS, PROBLEMS
 from .results import Results
 from .short_run import ENOUGH, MAX_DRAWS, THRESHOLD
 
@@ -81,6 +81,7 @@ def text(results: Results) -> str:
         riddle.table_of_agreement(results),
         riddle.sentences(results),
         riddle.conclusion(results),
+        beyond.section(results),
         "## Figures",
         "Drawn from the same files; each is there as SVG too.",
         _figures(results),
@@ -88,12 +89,18 @@ def text(results: Results) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def _slow() -> str:
+    """Where the sweep warms up for longer."""
+    slow = plan.SLOW_GRID_WARMUP.items()
+    return ", ".join(f"{warmup} for {PROBLEMS[problem]}" for problem, warmup in slow)
+
+
 def _how(results: Results) -> str:
     return (
         f"{CHAINS} chains, all started at the prior mean. Long run: {plan.LONG_WARMUP} transitions"
         f" of warm-up, {DRAWS} draws. Sweep: the mean number of leapfrog steps is given and only"
         f" step size and metric are learnt, for which {plan.GRID_WARMUP} transitions of warm-up are"
-        f" enough; {DRAWS} draws. Short run: {', '.join(map(str, plan.SHORT_WARMUPS))} transitions"
+        f" enough ({_slow()}); {DRAWS} draws. Short run: {', '.join(map(str, plan.SHORT_WARMUPS))} transitions"
         f" of warm-up, then draws until R-hat is below {THRESHOLD}. The seeds of a cell are"
         f" advanced as one batch; they share the sequence of jitter, so that their trajectories"
         f" stay in step, and nothing else. Percentiles are over seeds, interpolated; their"

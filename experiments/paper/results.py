@@ -74,10 +74,7 @@ class Results:
     def grid(self, problem: str) -> dict[int, Columns]:
         """The sweep, by mean leapfrog steps."""
         names = {n: f"grid-{n}" for n in plan.GRID[problem]}
-        found = {
-            n: self._columns(Cell("grid", problem, name, plan.GRID_WARMUP))
-            for n, name in names.items()
-        }
+        found = {n: self._columns(plan.grid_cell(problem, name)) for n, name in names.items()}
         return {n: columns for n, columns in found.items() if columns is not None}
 
     def cells(self) -> Iterator[dict]:
