@@ -17,7 +17,8 @@ def section(results: Results) -> str:
 
 The default of `snaper.sample`: the metric from points and gradients, dense where correlations pay,
 and trajectories tuned for the function that mixes worst. Least ESS of squares per gradient, and
-total gradients to a classic R-hat below its threshold (90th percentiles), beside the paper's SNAPER.
+total gradients to a classic R-hat below its threshold (90th percentiles), beside the SNAPER of the
+paper.
 
 {_efficiency(results)}
 
