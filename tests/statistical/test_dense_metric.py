@@ -95,8 +95,8 @@ def test_a_linear_change_of_coordinates_does_not_matter(round_one, name):
 
 
 def test_correlations_are_worth_more_than_a_factor_of_five():
-    """It is about 40 for this Gaussian, spread by 11 % over seeds. One in eight has not settled after
-    this warm-up, from a start so far out in the short directions, and was at 17.
+    """It is about 40 for this Gaussian, spread by 11 % over seeds. One in eight has not settled
+    after this warm-up, from a start so far out in the short directions, and was at 17.
     """
     dense, diagonal = (
         efficiency(sample(target(AXES["rotated"]), metric=metric))[2]
