@@ -22,6 +22,7 @@ class Memory(NamedTuple):
     mean: Vector  # f
     square: Vector  # f^2
     direction: Vector  # of the function that mixes worst
+    spread: Vector  # mean square of what f is the square of
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,18 @@ class Slowest:
 
     `sharpness` is the power by which a function counts more that mixes more slowly. Functions are
     taken about the chains' own mean and in units of their own spread, so that nothing of the way in
-    lasts; expectations go back over `window` transitions.
+    lasts; of that of about `pooled` chains, over several transitions where there are fewer.
+    Expectations go back over `window` transitions.
     """
 
     sharpness: float = 4.0
     window: float = 40.0
+    pooled: float = 64.0
 
     def init(self, x: Positions, direction: Vector | None = None) -> Memory:
         zeros = jnp.zeros(x.shape[1] + 1, x.dtype)
         first = jnp.zeros_like(x[0]).at[0].set(1.0) if direction is None else direction
-        return Memory(zeros, zeros, zeros, zeros + 1.0, first)
+        return Memory(zeros, zeros, zeros, zeros + 1.0, first, zeros)
 
     def update(
         self,
@@ -61,7 +64,14 @@ class Slowest:
 
         `mean` is the running one and `direction` the principal component; `length` is tau-bar.
         """
-        jump, slope, f = _jumps(transition, healthy, mean, direction)
+        before, after, velocity = _functions(transition, healthy, mean, direction)
+        count = ensemble.count(healthy)
+        share = jnp.maximum(ema.weight(step, self.window, t.dtype), count / (count + self.pooled))
+        spread = ema.blend(memory.spread, ensemble.mean(before**2, healthy), share)
+        spread = jnp.where(jnp.isfinite(spread), spread, memory.spread)
+        scale = jnp.sqrt(spread)
+        before, after, velocity = before / scale, after / scale, velocity / scale
+        jump, slope, f = _jumps(before, after, velocity, transition.accept_prob, healthy)
         now = (jump, slope * t, ensemble.mean(f, healthy), ensemble.mean(f**2, healthy))
         usable = jnp.all(jnp.isfinite(jnp.stack(now)))
         share = jnp.maximum(ema.weight(step, self.window, f.dtype), 1.0 / self.window)
@@ -72,41 +82,42 @@ class Slowest:
         ]
         jump, slope, first, second = known
         variance = jnp.maximum(second - first**2, 1e-6)
-        loss = jnp.clip(jump / (2.0 * variance), 1e-4, 1.9)  # 1 - rho
+        seen = jump / (2.0 * variance)
+        loss = jnp.clip(seen, 1e-12, 1.5)  # 1 - rho, which is not larger but by chance
         log_rate = jnp.log(loss / (2.0 - loss))
         log_slope = slope / (2.0 * variance) * (1.0 / loss + 1.0 / (2.0 - loss))
+        log_slope = jnp.where(seen > loss, 0.0, jnp.clip(log_slope, -4.0, 2.0))  # at most as t^2
         share_of = jax.nn.softmax(-self.sharpness * log_rate)
         cost = length + 0.5 * step_size
         value = jnp.exp(jnp.sum(share_of * log_rate)) / cost
         climb = jnp.sum(share_of * log_slope) - length / cost
         worst = _direction(jnp.argmin(log_rate), direction)
-        return Memory(jump, slope, first, second, worst), (value, value * climb)
+        return Memory(jump, slope, first, second, worst, spread), (value, value * climb)
 
 
-def _jumps(transition: Transition, healthy: PerChain, mean: Vector, direction: Vector):
-    """Of every function: its squared change times acceptance, the derivative of that in time, both
-    averaged over chains, and its values before, [chain, function].
+def _functions(transition: Transition, healthy: PerChain, mean: Vector, direction: Vector):
+    """What the functions are the squares of, [chain, function]: before a transition and after it,
+    and how fast it changes there; zero for chains that do not count.
     """
     few = 8.0 / (8.0 + ensemble.count(healthy))  # whose own mean is rough
     centre = ensemble.mean(transition.start, healthy)
     centre = ema.blend(centre, mean, few)
+    counted = (healthy > 0)[:, None]
 
     def functions(z: Positions) -> jax.Array:
-        return jnp.concatenate([z, ensemble.project(z, direction)[:, None]], axis=1)
+        values = jnp.concatenate([z, ensemble.project(z, direction)[:, None]], axis=1)
+        return jnp.where(counted, values, 0.0)
 
-    before = functions(transition.start - centre)
-    scale = jnp.sqrt(ensemble.mean(before**2, healthy))
-    counted = (healthy > 0)[:, None]
-    before, after, velocity = (
-        jnp.where(counted, values / scale, 0.0)
-        for values in (
-            before,
-            functions(transition.proposal - centre),
-            functions(transition.velocity),
-        )
-    )
+    start, end = transition.start - centre, transition.proposal - centre
+    return functions(start), functions(end), functions(transition.velocity)
+
+
+def _jumps(before, after, velocity, accept_prob: PerChain, healthy: PerChain):
+    """Of every function: its squared change times acceptance, the derivative of that in time, both
+    averaged over chains, and its values before, [chain, function].
+    """
     change = after**2 - before**2
-    accept = transition.accept_prob[:, None]
+    accept = accept_prob[:, None]
     jump = ensemble.mean(accept * change**2, healthy)
     slope = ensemble.mean(4.0 * accept * change * after * velocity, healthy)
     return jump, slope, before**2
