@@ -20,7 +20,7 @@ class DenseState(NamedTuple):
     worth: Scalar  # of these, in independent chains
     factor: jax.Array  # the metric in use, [dim, dim]
     stretch: Scalar  # longest over shortest direction, in units of the coordinates' widths
-    roughness: Scalar  # sd of a coordinate times that of its gradient: one for a Gaussian
+    roughness: Scalar  # sd of gradients over that of a Gaussian with this metric and width
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class DenseMetric:
     caution: float = 2.0
     least_gain: float = 2.0
     per_doubling: float = 8.0
-    renewal: float = 0.2  # weight of the newest chains where a tenth of the variances is stale
+    renewal: float = 0.2  # weight of the newest chains in coordinates whose variance is stale
 
     def init(self, moments: MomentsState, given: metric.Metric | None = None) -> DenseState:
         factor = jnp.diag(jnp.sqrt(moments.variance))
@@ -65,12 +65,15 @@ class DenseMetric:
         origin = jnp.zeros_like(moments.mean)
         now_grad = _covariance(grad, origin, moments.grad_variance, weight, self.drift_limit)
         now_grad = _where_seen(now_grad, state.grad_covariance)
-        share = ema.weight(step, self.memory, x.dtype)
+        usual = ema.weight(step, self.memory, x.dtype)
         old = stale(jnp.diag(state.covariance), jnp.diag(now), weight)
-        share = jnp.where(jnp.mean(old) > 0.1, jnp.maximum(share, self.renewal), share)
+        many = ensemble.count(weight) >= 16.0  # fewer err about single coordinates
+        old = (old & many) | (jnp.mean(old) > 0.1)
+        renewed = jnp.where(old, jnp.maximum(usual, self.renewal), usual)
+        share = jnp.mean(renewed)
         count = 1.0 / ((1.0 - share) ** 2 / state.worth + share**2 / ensemble.count(weight))
-        covariance = ema.blend(state.covariance, now, share)
-        grad_covariance = ema.blend(state.grad_covariance, now_grad, share)
+        covariance = _blend(state.covariance, now, renewed)
+        grad_covariance = _blend(state.grad_covariance, now_grad, renewed)
         chosen = jax.lax.cond(
             self._due(step),
             lambda: self._choose(covariance, grad_covariance, count, state),
@@ -109,7 +112,8 @@ class DenseMetric:
         wider = jnp.sqrt(jnp.maximum(1.0, sd**2 / jnp.sum(factor**2, axis=1)))
         factor, inverse = factor * wider[:, None], inverse / wider
         stretch = _stretch(factor, inverse)
-        roughness = jnp.median(sd * sd_grad)
+        expected = jnp.sqrt(jnp.sum(factor**2, axis=1) * jnp.sum(inverse**2, axis=0))
+        roughness = jnp.median(sd * sd_grad / expected)
         pays = stretch > self.least_gain * roughness
         chosen = jnp.where(pays, factor, jnp.diag(_width(covariance, grad_covariance)))
         usable = jnp.all(jnp.isfinite(factor)) & jnp.isfinite(stretch)
@@ -155,6 +159,12 @@ def _where_seen(now: jax.Array, old: jax.Array) -> jax.Array:
     """
     unseen = jnp.diag(now) == 0
     return now + jnp.diag(jnp.where(unseen, jnp.diag(old), 0.0))
+
+
+def _blend(old: jax.Array, new: jax.Array, share: Vector) -> jax.Array:
+    """Move a covariance towards a new one by a share for each coordinate; it stays positive."""
+    kept, taken = jnp.sqrt(1.0 - share), jnp.sqrt(share)
+    return old * jnp.outer(kept, kept) + new * jnp.outer(taken, taken)
 
 
 def _stretch(factor: jax.Array, inverse: jax.Array, iterations: int = 16) -> Scalar:
