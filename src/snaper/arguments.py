@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import config, starts
-from .adapt import Hyperparams
+from .adapt import AutoMetric, DenseMetric, HeldMetric, Hyperparams
 from .config import Config
 from .result import Tuning
 from .starts import Starts
@@ -103,8 +103,8 @@ def find_starts(
     return Starts(jnp.repeat(found.x, size, axis=0), size * found.num_replaced)
 
 
-def hyperparams(tuning: Tuning, target: Target) -> Hyperparams:
-    """Values of an earlier run as arrays that fit the target."""
+def hyperparams(tuning: Tuning, target: Target, config: Config, warmup: int) -> Hyperparams:
+    """Values of an earlier run as arrays that fit the target, and that the sampler can use."""
     if not isinstance(tuning, Tuning):
         raise TypeError(f"tuning must be the tuning of a run, not {type(tuning).__name__}.")
     dim = target.dim
@@ -115,4 +115,17 @@ def hyperparams(tuning: Tuning, target: Target) -> Hyperparams:
                 f"tuning holds a {name} of shape {np.shape(tuning[name])}, but the target has"
                 f" {target.dim} dimensions: pass the tuning of a run of the same target."
             )
+    if np.ndim(tuning.metric) == 2 and warmup == 0 and not _dense(config, dim):
+        raise ValueError(
+            "tuning holds a dense metric, whose step size is too long for the one chosen here: use "
+            "metric='dense', or warm up."
+        )
     return tuning.hyperparams(target.dtype)
+
+
+def _dense(config: Config, dim: int) -> bool:
+    """Whether a dense metric can be gone on with, or is of no concern."""
+    learner = config.adapt.metric
+    if isinstance(learner, AutoMetric):
+        return dim <= learner.largest
+    return isinstance(learner, DenseMetric | HeldMetric)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._types import Positions, Vector
+from ._types import Positions, Scalar, Vector
 
 
 class Diagonal(NamedTuple):
@@ -30,6 +30,10 @@ class Diagonal(NamedTuple):
     def variance(self, width: jax.Array) -> Vector:
         """Of each coordinate, if the widest has this standard deviation."""
         return (width * self.scale) ** 2
+
+    def size(self) -> Scalar:
+        """How far a unit of time goes, in the coordinate that it goes farthest in."""
+        return jnp.max(self.scale)
 
 
 class Dense(NamedTuple):
@@ -52,6 +56,10 @@ class Dense(NamedTuple):
     def variance(self, width: jax.Array) -> Vector:
         """Of each coordinate, if L whitens but for the width."""
         return width**2 * jnp.sum(self.factor**2, axis=1)
+
+    def size(self) -> Scalar:
+        """How far a unit of time goes, in the coordinate that it goes farthest in."""
+        return jnp.sqrt(jnp.max(jnp.sum(self.factor**2, axis=1)))
 
 
 Metric = Diagonal | Dense

@@ -97,7 +97,7 @@ def sample(
     chosen = arguments.chosen_config(preset, criterion, metric, target_accept, max_leapfrog)
     key_start, key_run = jax.random.split(arguments.random_key(seed))
     start = arguments.find_starts(key_start, target, chains, groups, init)
-    given = None if tuning is None else arguments.hyperparams(tuning, target)
+    given = None if tuning is None else arguments.hyperparams(tuning, target, chosen, warmup)
     asked = None if until is None or until.of is None else functions.choose(target, until.of)
 
     shape = (chains, target.dim, target.dtype)

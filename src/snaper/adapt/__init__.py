@@ -91,19 +91,27 @@ class Adaptation:
     def init(
         self, key: Key, chains: Chains, given: Hyperparams | None = None, memory: Any = None
     ) -> AdaptState:
-        """Learners before their first transition; `given` are values to begin with."""
+        """Learners before their first transition; `given` are values to begin with, times in units
+        of their own metric.
+        """
         dtype = chains.x.dtype
         moments = None
         if given is not None:
             variance = given.metric.variance(given.width)
             moments = MomentsState(given.mean, variance, 1.0 / variance)
         running = self.moments.init(chains.x, chains.grad, moments, self.quarantine.weight(chains))
+        learner = self.metric.init(running, None if given is None else given.metric)
+        step_size, length, direction = None, None, None
+        if given is not None:
+            unit = given.metric.size() / self.metric.value(learner, running).size()
+            step_size, length = given.step_size * unit, given.trajectory_length * unit
+            direction = given.direction
         return AdaptState(
-            self.step_size.init(dtype, None if given is None else given.step_size),
-            self.trajectory.init(dtype, None if given is None else given.trajectory_length),
+            self.step_size.init(dtype, step_size),
+            self.trajectory.init(dtype, length),
             running,
-            self.metric.init(running, None if given is None else given.metric),
-            self.principal.init(key, chains.x[0], None if given is None else given.direction),
+            learner,
+            self.principal.init(key, chains.x[0], direction),
             self.quarantine.init(chains),
             memory,
         )
@@ -159,5 +167,12 @@ class Adaptation:
         quarantine, chains = self.quarantine.update(
             key, state.quarantine, chains, transition.accepted
         )
+        old, new = (
+            self.metric.value(state.metric, state.moments),
+            self.metric.value(metric, moments),
+        )
+        unit = old.size() / new.size()  # so that steps go as far as they did
+        step_size = self.step_size.rescale(step_size, unit)
+        trajectory = self.trajectory.rescale(trajectory, unit)
         learnt = (step_size, trajectory, moments, metric, direction, quarantine, memory)
         return AdaptState(*learnt), chains

@@ -28,6 +28,9 @@ class Held:
     def value(self, state: Any, warming) -> Any:
         return state
 
+    def rescale(self, state: Any, unit) -> Any:
+        return state
+
     def update(self, state: Any, *_) -> Any:
         return state
 

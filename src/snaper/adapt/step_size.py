@@ -45,6 +45,13 @@ class StepSize:
     def value(self, state: StepSizeState, warming: Scalar) -> Scalar:
         return jnp.exp(jnp.where(warming, state.log_step, state.log_average))
 
+    def rescale(self, state: StepSizeState, unit: Scalar) -> StepSizeState:
+        """The same in other units of time."""
+        shift = jnp.log(unit)
+        return state._replace(
+            log_step=state.log_step + shift, log_average=state.log_average + shift
+        )
+
     def update(
         self, state: StepSizeState, accept_prob: PerChain, weight: PerChain, step: Scalar
     ) -> StepSizeState:

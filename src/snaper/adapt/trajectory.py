@@ -47,6 +47,13 @@ class TrajectoryLength:
     def value(self, state: TrajectoryState, warming: Scalar) -> Scalar:
         return jnp.exp(jnp.where(warming, state.log_length, state.log_average))
 
+    def rescale(self, state: TrajectoryState, unit: Scalar) -> TrajectoryState:
+        """The same in other units of time."""
+        shift = jnp.log(unit)
+        return state._replace(
+            log_length=state.log_length + shift, log_average=state.log_average + shift
+        )
+
     def update(
         self,
         state: TrajectoryState,
