@@ -63,6 +63,7 @@ class Moments:
         pull = ensemble.mean(grad, weight)
         usual = limited(pull, state.grad_variance, weight, self.drift_limit)
         grad_variance = ensemble.variance(grad, pull, weight) + usual**2
+        grad_variance = jnp.where(grad_variance > 0, grad_variance, state.grad_variance)  # flat
         share_x, share_grad = (
             jnp.where(self.renews & stale(*pair, weight), jnp.maximum(share, RENEWAL), share)
             for pair in ((state.variance, variance), (state.grad_variance, grad_variance))
