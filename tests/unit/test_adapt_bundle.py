@@ -5,11 +5,14 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from helpers import standard_normal
 
 from snaper import hmc
 from snaper.adapt import (
     Adaptation,
+    DenseMetric,
+    DiagonalMetric,
     Held,
     HeldDirection,
     HeldMetric,
@@ -134,3 +137,40 @@ def test_a_lost_chain_touches_no_learner():
     assert adaptation.statistics(state, transition(), lost, step).weight[3] == 0.0
     later, where = learn(adaptation, with_lost, 1, where, rejecting)
     assert np.abs(where.x[3]).max() < 10 and later.quarantine.reseeded[3] == 1
+
+
+def test_a_dense_metric_can_be_held():
+    """As a run's tuning has it; what holds it can be hashed, so that it is static when compiled."""
+    factor = np.array([[1.0, 0.0], [0.5, 2.0]])
+    held = HeldMetric(factor)  # type: ignore[arg-type]
+    moments = HOLDING.moments.init(X, X)
+    np.testing.assert_array_equal(held.value(None, moments).array(), factor)
+    assert hash(held) == hash(HeldMetric(tuple(map(tuple, factor))))
+
+
+def test_steps_go_as_far_when_the_metric_changes_its_size():
+    """The metric grows a hundredfold at the first transition: steps shrink as much."""
+    adaptation = Adaptation(metric=DenseMetric())
+    far = chains(100.0 * X)
+    state = adaptation.init(KEY, chains(X))
+    learnt, _ = update(adaptation, state, far, transition(), jnp.asarray(0))
+    before, after = (adaptation.value(one, jnp.asarray(True)) for one in (state, learnt))
+    assert after.metric.size() > 50.0 * before.metric.size()
+    reach = [float(one.step_size * one.metric.size()) for one in (before, after)]
+    assert reach[1] == pytest.approx(2.0 * reach[0])  # by the search, as acceptance is one
+    ratio = float(after.trajectory_length / before.trajectory_length)
+    assert ratio < 0.1
+
+
+def test_given_times_are_in_units_of_the_given_metric():
+    """A diagonal metric has length one where the target is widest, a dense one whitens."""
+    scale = jnp.array([1.0, 0.1])
+    given = Hyperparams(
+        jnp.asarray(3.0), jnp.asarray(9.0), Diagonal(scale), X[0], X[0], jnp.asarray(20.0)
+    )
+    for metric, unit in ((DenseMetric(), 20.0), (DiagonalMetric(), 1.0)):
+        adaptation = Adaptation(metric=metric)
+        value = adaptation.value(adaptation.init(KEY, chains(X), given), jnp.asarray(False))
+        np.testing.assert_allclose(unit * value.step_size, 3.0)
+        np.testing.assert_allclose(unit * value.trajectory_length, 9.0)
+        np.testing.assert_allclose(value.metric.forward(jnp.eye(2)) / unit, jnp.diag(scale))

@@ -100,7 +100,7 @@ class Adaptation:
             variance = given.metric.variance(given.width)
             moments = MomentsState(given.mean, variance, 1.0 / variance)
         running = self.moments.init(chains.x, chains.grad, moments, self.quarantine.weight(chains))
-        learner = self.metric.init(running, None if given is None else given.metric)
+        learner: Any = self.metric.init(running, None if given is None else given.metric)
         step_size, length, direction = None, None, None
         if given is not None:
             unit = given.metric.size() / self.metric.value(learner, running).size()
@@ -160,18 +160,15 @@ class Adaptation:
             state.trajectory, *climb, next_step, one_step, cap, step
         )
         moments = self.moments.update(state.moments, chains.x, chains.grad, healthy, step)
-        metric = self.metric.update(
+        metric: Any = self.metric.update(
             state.metric, chains.x, chains.grad, healthy, state.moments, step
         )
         direction = self.principal.update(state.direction, chains.x, healthy, state.moments, step)
         quarantine, chains = self.quarantine.update(
             key, state.quarantine, chains, transition.accepted
         )
-        old, new = (
-            self.metric.value(state.metric, state.moments),
-            self.metric.value(metric, moments),
-        )
-        unit = old.size() / new.size()  # so that steps go as far as they did
+        old = self.metric.value(state.metric, state.moments)
+        unit = old.size() / self.metric.value(metric, moments).size()  # steps go as far as they did
         step_size = self.step_size.rescale(step_size, unit)
         trajectory = self.trajectory.rescale(trajectory, unit)
         learnt = (step_size, trajectory, moments, metric, direction, quarantine, memory)

@@ -37,17 +37,21 @@ class Held:
 
 @dataclass(frozen=True)
 class HeldMetric(OfMoments):
-    """A diagonal metric, by the diagonal of L."""
+    """A metric by L: its diagonal, or all of it."""
 
-    chosen = "diagonal, as given"
+    chosen = "as given"
 
-    scale: tuple[float, ...]
+    scale: tuple[float, ...] | tuple[tuple[float, ...], ...]
 
     def __post_init__(self):
-        object.__setattr__(self, "scale", _floats(self.scale))
+        dense = np.ndim(self.scale) == 2
+        object.__setattr__(
+            self, "scale", tuple(map(_floats, self.scale)) if dense else _floats(self.scale)
+        )
 
-    def value(self, state: None, moments: MomentsState) -> metric.Diagonal:
-        return metric.Diagonal(jnp.asarray(self.scale, moments.mean.dtype))
+    def value(self, state: None, moments: MomentsState) -> metric.Metric:
+        scale = jnp.asarray(self.scale, moments.mean.dtype)
+        return metric.Diagonal(scale) if scale.ndim == 1 else metric.Dense(scale)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ class TrajectoryLength:
     r"""Adam on $\log\bar\tau$, ascending a criterion C.
 
     With `unit_free`, the slope is divided by a geometric mean of C over `window` transitions, so
-    that what climbs is log C: the units of the target, to whatever power C carries them, cancel.
+    that what climbs is log C: the units of the target, to whatever power C carries them, cancel. A
+    transition has C at most `surge` times that mean, or Adam would remember nothing else for long.
     The length is at least `shortest` leapfrog steps and at most `longest` times their cap. While
     transitions are held at one leapfrog step it equals the step size. Iterates are averaged over
     the last step / `memory` transitions for sampling; over `window` while the average is more than
@@ -38,6 +39,7 @@ class TrajectoryLength:
     longest: float = 1.0
     window: float = 20.0
     stale: float = 2.0
+    surge: float = 100.0
 
     def init(self, dtype, given=None) -> TrajectoryState:
         log_length = jnp.log(jnp.asarray(1.0 if given is None else given, dtype))
@@ -76,7 +78,8 @@ class TrajectoryLength:
         log_size = jnp.where(usable & (size > 0), jnp.log(size), state.log_magnitude)
         log_magnitude = ema.blend(state.log_magnitude, log_size, share)
         if self.unit_free:
-            log_slope = log_slope * jnp.exp(-log_magnitude)
+            known = jnp.maximum(log_magnitude, log_size - jnp.log(self.surge))
+            log_slope = log_slope * jnp.exp(-known)
 
         direction, adam = self._adam().update(-log_slope, state.adam)
         log_step = jnp.log(step_size)
