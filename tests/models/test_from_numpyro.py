@@ -253,7 +253,7 @@ def test_model_that_looks_at_values_gets_constants():
 
 
 def test_sample_takes_the_arguments_of_a_model():
-    sizes = {"chains": 16, "warmup": 20, "draws": 5, "progress": False}
+    sizes = {"chains": 16, "warmup": 50, "draws": 5, "progress": False}
     run = snaper.sample(normal, Y, model_kwargs={"scale": 0.01}, **sizes)
     assert run.draws["mu"].shape == (16, 5)
     np.testing.assert_allclose(run.draws["mu"].mean(), Y.mean(), atol=0.1)

@@ -18,19 +18,29 @@ def gaussian(x, change):
     return -0.5 * (z @ z)
 
 
+CRITERION = {"identity": "snaper", "diagonal": "snaper", "auto": "auto"}
+
+
 def learn(axes=None, scale=1.0, origin=0.0, metric="identity", dtype=np.float64, init=None):
     axes = np.eye(DIM) if axes is None else axes
     change = (axes, scale * SCALES, np.full(DIM, origin))
     change = tuple(np.asarray(part, dtype) for part in change)
     target = snaper.Target(gaussian, np.zeros(DIM, dtype), change)
     return snaper.sample(
-        target, warmup=1500, draws=200, seed=3, metric=metric, init=init, progress=False
+        target,
+        warmup=1500,
+        draws=200,
+        seed=3,
+        criterion=CRITERION[metric],
+        metric=metric,
+        init=init,
+        progress=False,
     )
 
 
 @pytest.fixture(scope="module")
 def plain():
-    return {metric: learn(metric=metric) for metric in ("identity", "diagonal")}
+    return {metric: learn(metric=metric) for metric in CRITERION}
 
 
 def assert_same(run, reference, unit=1.0):
@@ -40,27 +50,38 @@ def assert_same(run, reference, unit=1.0):
     assert run.tuning.step_size / unit == pytest.approx(reference.tuning.step_size, rel=0.1)
 
 
-@pytest.mark.parametrize("metric", ["identity", "diagonal"])
+def unit(metric, scale):
+    """Of the step size: the target's, where the metric does not carry it."""
+    return 1.0 if metric == "auto" else scale
+
+
+@pytest.mark.parametrize("metric", CRITERION)
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
 def test_units_do_not_matter(plain, scale, metric):
     """Starts stay on (-2, 2), so these are also starts from far outside and from one point."""
-    assert_same(learn(scale=scale, metric=metric), plain[metric], scale)
+    assert_same(learn(scale=scale, metric=metric), plain[metric], unit(metric, scale))
 
 
+@pytest.mark.parametrize("metric", ["identity", "auto"])
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_units_do_not_matter_in_single_precision(plain, scale):
-    assert_same(learn(scale=scale, dtype=np.float32), plain["identity"], scale)
+def test_units_do_not_matter_in_single_precision(plain, scale, metric):
+    run = learn(scale=scale, metric=metric, dtype=np.float32)
+    assert_same(run, plain[metric], unit(metric, scale))
 
 
+@pytest.mark.parametrize("metric", ["identity", "auto"])
 @pytest.mark.parametrize("origin", [10.0, -300.0])
-def test_the_origin_does_not_matter(plain, origin):
-    assert_same(learn(origin=origin), plain["identity"])
+def test_the_origin_does_not_matter(plain, origin, metric):
+    assert_same(learn(origin=origin, metric=metric), plain[metric])
 
 
-def test_axes_do_not_matter_with_the_identity_metric(plain):
-    assert_same(learn(axes=ROTATION), plain["identity"])
+@pytest.mark.parametrize("metric", ["identity", "auto"])
+def test_axes_do_not_matter(plain, metric):
+    """Neither to SNAPER with the identity metric, nor where correlations are learnt."""
+    assert_same(learn(axes=ROTATION, metric=metric), plain[metric])
 
 
-def test_the_order_of_chains_does_not_matter():
+@pytest.mark.parametrize("metric", ["identity", "auto"])
+def test_the_order_of_chains_does_not_matter(metric):
     starts = np.random.default_rng(1).uniform(-2, 2, (64, DIM))
-    assert_same(learn(init=starts[::-1]), learn(init=starts))
+    assert_same(learn(init=starts[::-1], metric=metric), learn(init=starts, metric=metric))
