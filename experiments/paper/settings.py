@@ -106,6 +106,9 @@ class MaybeFixed:
     def value(self, state, warming):
         return self.learner.value(state, warming)
 
+    def rescale(self, state, unit):
+        return self.learner.rescale(state, unit)
+
     def update(self, state, criterion, log_slope, step_size, one_step, cap, step):
         learnt = self.learner.update(state, criterion, log_slope, step_size, one_step, cap, step)
         length = jnp.log(step_size * jnp.maximum(self.leapfrogs, 1.0)).astype(log_slope.dtype)
