@@ -132,7 +132,7 @@ def preset(
         raise ValueError(f"preset {name!r} is unknown: choose one of {', '.join(PRESETS)}.")
     if not isinstance(metric, str) or metric not in METRICS[name]:
         known = ", ".join(METRICS[name])
-        raise ValueError(f"metric {metric!r} is unknown: choose one of {known}.")
+        raise ValueError(f"metric {metric!r} is unknown to preset {name!r}: choose one of {known}.")
     if not isinstance(target_accept, Real) or not 0.0 < float(target_accept) < 1.0:
         raise ValueError(f"target_accept must lie between 0 and 1, not {target_accept!r}.")
     climbed = None if isinstance(criterion, str) and criterion == "auto" else criterion

@@ -103,8 +103,8 @@ def get(criterion: str | Criterion | Slowest) -> Criterion | Slowest:
         return criterion
     if not isinstance(criterion, str) or criterion not in NAMED:
         raise ValueError(
-            f"criterion {criterion!r} is unknown: choose one of {', '.join(NAMED)}, or give a "
-            "function."
+            f"criterion {criterion!r} is unknown: choose one of auto, {', '.join(NAMED)}, or give "
+            "a function."
         )
     return NAMED[criterion]
 

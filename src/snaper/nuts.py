@@ -86,6 +86,10 @@ def adaptive(target_accept: float = 0.8, max_doublings: int = 10) -> Config:
         raise ImportError(
             "NUTS needs BlackJAX, which is not installed: pip install 'snaper[nuts]'."
         ) from None
+    if not isinstance(max_doublings, int) or not 1 <= max_doublings <= 20:
+        raise ValueError(
+            f"max_doublings must be a whole number from 1 to 20, not {max_doublings!r}."
+        )
     most = 2**max_doublings - 1
     return Config(
         criterion=criteria.esjd,  # not climbed: every tree finds its own length

@@ -102,8 +102,12 @@ def unused(x, scale):
 
 @pytest.mark.parametrize("metric", ["auto", "diagonal"])
 def test_a_coordinate_without_gradients_does_not_stop_the_others(metric):
-    """They mix slowly, as it has no width that a metric could learn."""
+    """They mix slowly, as it has no width that a metric could learn: their mean squares are within
+    5 standard errors, told by how the 64 chains differ, but for one seed in 5e5.
+    """
     scale = np.array([1.0, 0.1, 10.0])
     run = sample(snaper.Target(unused, np.zeros(4), scale), draws=1000, metric=metric)
     assert "stuck" not in [finding.topic for finding in run.findings]
-    np.testing.assert_allclose(run.unconstrained.std(axis=(0, 1))[:3], scale, rtol=0.1)
+    squares = np.mean((run.unconstrained[..., :3] / scale) ** 2, axis=1)
+    error = squares.std(axis=0, ddof=1) / np.sqrt(len(squares))
+    assert np.all(np.abs(squares.mean(axis=0) - 1.0) < 5 * error) and np.all(error < 0.1)

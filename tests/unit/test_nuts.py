@@ -72,6 +72,12 @@ def test_float32_and_a_cap_on_doublings():
     assert run.stats["n_steps"].max() <= 3
 
 
+@pytest.mark.parametrize("doublings", [0, 30, 2.5])
+def test_doublings_are_a_small_whole_number(doublings):
+    with pytest.raises(ValueError, match="max_doublings must be a whole number from 1 to 20"):
+        snaper.nuts.adaptive(max_doublings=doublings)
+
+
 def test_without_blackjax_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "blackjax", None)
     with pytest.raises(ImportError, match=r"snaper\[nuts\]"):

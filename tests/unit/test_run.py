@@ -215,7 +215,11 @@ BAD = {
     "no seed": ({"seed": None}, TypeError, "seed must be .*, not None"),
     "criterion": ({"criterion": "nuts"}, ValueError, "criterion 'nuts' is unknown: .* snaper, ch"),
     "preset": ({"preset": "fast"}, ValueError, "preset 'fast' is unknown: .* default, paper"),
-    "metric": ({"metric": "round"}, ValueError, "metric 'round' is unknown: .* diagonal, identity"),
+    "metric": (
+        {"metric": "round"},
+        ValueError,
+        "metric 'round' is unknown to preset 'default': .* diagonal, identity",
+    ),
     "target_accept": ({"target_accept": 1.5}, ValueError, "target_accept must lie between 0 and 1"),
     "max_leapfrog": (
         {"max_leapfrog": 0},

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import quartic
+from helpers import quadrature, quartic
 
 from snaper import criteria, hmc
 from snaper.metric import Diagonal
@@ -18,16 +18,7 @@ DIM = 2
 DIAGONAL = (0.6, 0.8)  # a principal component along neither axis
 
 
-def quadrature():
-    """Points (x, v) and weights that integrate polynomials against a standard normal exactly."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(5)
-    axes = np.meshgrid(*[nodes] * (2 * DIM), indexing="ij")
-    z = np.stack([axis.ravel() for axis in axes], axis=1)
-    weight = np.prod(np.meshgrid(*[weights] * (2 * DIM), indexing="ij"), axis=0).ravel()
-    return z[:, :DIM], z[:, DIM:], weight / weight.sum()
-
-
-X, V, WEIGHT = quadrature()
+X, V, WEIGHT = quadrature(DIM)
 
 
 def transition(start, proposal, velocity, accept=None):

@@ -84,6 +84,8 @@ class DenseMetric:
 
     def describe(self, state: DenseState) -> str:
         """What was chosen, and why."""
+        if self.least_gain == 0:
+            return "dense, as asked for"
         stretch, roughness = float(state.stretch), float(state.roughness)
         pays = stretch > self.least_gain * roughness
         return (
