@@ -100,7 +100,7 @@ def find_starts(
             f"{different}{why}: give one usable point for each, or leave init= out."
         )
     size = chains // superchains
-    return Starts(jnp.repeat(found.x, size, axis=0), size * found.num_replaced)
+    return Starts(jnp.repeat(found.x, size, axis=0), size * found.num_replaced, found.why)
 
 
 def hyperparams(tuning: Tuning, target: Target, config: Config, warmup: int) -> Hyperparams:

@@ -41,9 +41,14 @@ class Course:
     keep: str
     tuned: bool  # began with given values
     num_replaced: int  # starting points
+    replaced_for: str  # what was wrong with the first of them
     one_start: bool  # shared by all chains
     clock: list[float] = field(default_factory=lambda: [time.monotonic()])
     rule: str | None = None  # that ended sampling
+    began: State = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.state
 
     def warm_up(self, interrupt: Interrupt) -> None:
         """Learn, until warm-up is over or Ctrl-C."""
@@ -138,6 +143,7 @@ class Course:
         return findings.Facts(
             num_chains=logp.size,
             num_replaced=self.num_replaced,
+            replaced_for=self.replaced_for,
             target_accept=config.adapt.step_size.target,
             max_leapfrog=config.max_leapfrog,
             tuned=self.tuned,
@@ -151,6 +157,7 @@ class Course:
             warmup_length=warming.kept.trace("mean_trajectory_length"),
             warmup_cap=int(config.cap(state.num_warmup - 1, state.num_one_step, jnp.asarray(True))),
             unusable=_unusable(warming.kept.trace("criterion")),
+            warmup_diverging=int(warming.diverging.sum()),
             accept_prob=sampling.accept_prob / draws,
             accepted=sampling.accepted,
             diverging=sampling.diverging,
@@ -158,12 +165,29 @@ class Course:
             lp=sampling.lp / draws,
             resolution=float(np.median(np.finfo(logp.dtype).eps * np.abs(logp))),
             one_start=self.one_start,
+            flat=self._flat(),
+            outward=_outward(state),
+            ends=np.asarray(state.chains.x),
             mixing=mixing,
             asked=asked,
             converged=stopped.rule == "converged",
             limit=_limit(self.goal, stopped),
             tightness=bound.tightness if isinstance(bound, certificate.Bound) else float("nan"),
         )
+
+    def _flat(self) -> np.ndarray:
+        """Which coordinates no chain felt a gradient in, where it began and where it ended."""
+        both = np.concatenate([self.began.chains.grad, self.state.chains.grad])
+        return np.all(both == 0.0, axis=0)
+
+
+def _outward(state: State) -> np.ndarray:
+    """Share of chains that are pulled away from the middle of all, in each coordinate.
+
+    Under a proper density the mean of (x - m) times the gradient is -1 for any m.
+    """
+    x, grad = np.asarray(state.chains.x), np.asarray(state.chains.grad)
+    return np.mean(np.sign(x - np.median(x, axis=0)) * np.sign(grad) > 0, axis=0)
 
 
 def _unusable(criterion: np.ndarray) -> float:

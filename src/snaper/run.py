@@ -123,6 +123,7 @@ def sample(
         keep=keep,
         tuned=tuning is not None,
         num_replaced=start.num_replaced,
+        replaced_for=start.why,
         one_start=start.all_one,
     )
     with Interrupt() as interrupt:

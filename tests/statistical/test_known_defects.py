@@ -61,22 +61,6 @@ def test_a_density_that_is_nowhere_finite_is_an_error_before_anything_long(compi
     assert not any("advance" in name for name in compilations())
 
 
-def test_a_chain_lost_during_warmup_is_moved_and_reported():
-    """One chain starts in a flat basin, far below the others, that it cannot leave."""
-
-    def basin(x):
-        inside = -0.5 * jnp.sum(x**2)
-        flat = -1000.0 - 1e-3 * jnp.sum((x - 500.0) ** 2)
-        return jnp.where(x[0] < 200.0, inside, flat)
-
-    starts = np.random.default_rng(0).normal(size=(64, 2))
-    starts[5] = 500.0
-    run = snaper.sample(snaper.Target(basin, np.zeros(2)), init=starts, progress=False)
-    assert "reseeded" in [finding.topic for finding in run.findings]
-    np.testing.assert_allclose(run.unconstrained.std(axis=(0, 1)), 1.0, rtol=0.1)
-    assert run.tuning.step_size > 0.5
-
-
 def test_everyone_rejecting_at_first_recovers():
     """All chains at one point of a target ten thousand times narrower than the first step."""
     target = snaper.Target(gaussian, np.zeros(2), SCALES * 1e-8)
