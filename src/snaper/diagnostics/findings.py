@@ -168,7 +168,7 @@ def _warmup(facts: Facts) -> Iterator[Finding]:
         ("step size", facts.warmup_step_size),
         ("trajectory length", facts.warmup_length),
     ):
-        change = _late_change(trace)
+        change = max(_late_change(trace), 1.0 / _late_change(trace))
         if change > 1.5:
             yield Finding(
                 "not-settled",
@@ -230,14 +230,15 @@ def _acceptance(facts: Facts, stuck: np.ndarray) -> Iterator[Finding]:
     if wanted - 0.15 <= acceptance <= 1 - 0.1 * (1 - wanted):
         return
     said = f"Mean acceptance was {acceptance:.2f} where {wanted:g} or a little more was wanted"
-    total = facts.num_chains * facts.warmup_done
-    if acceptance > wanted and facts.warmup_diverging > 0.001 * total:
-        # Few chains that fail altogether weigh more in what steps are tuned by than all others.
+    if acceptance > wanted and facts.warmup_done >= SHORT_WARMUP and not _growing(facts):
+        # The harmonic mean: few chains that fail altogether outweigh all that do not.
+        total = facts.num_chains * facts.warmup_done
         yield Finding(
             "acceptance",
-            f"{said}: {facts.warmup_diverging} of {total} transitions of warm-up diverged or left "
-            f"the support, which cut the step size to {facts.warmup_step_size[-1]:.2g}; give "
-            "constraints= for the bounds of parameters, or reparameterise the model.",
+            f"{said}: few transitions that fail altogether ({facts.warmup_diverging} of {total} "
+            "diverged or left the support in warm-up) keep the step size at "
+            f"{facts.warmup_step_size[-1]:.2g}; reparameterise the model, or give constraints= for "
+            "the bounds of parameters.",
         )
     else:
         yield Finding("acceptance", f"{said}: the step size has not settled; use a longer warmup=.")
@@ -340,10 +341,15 @@ def _state(judged: Judged) -> str:
 
 
 def _late_change(trace: np.ndarray) -> float:
-    """Factor between the last quarter of a trace and the quarter before."""
+    """Factor from the third quarter of a trace to the last."""
     quarter = trace.size // 4
     logs = np.log(trace.astype(float))
-    return float(np.exp(abs(logs[-quarter:].mean() - logs[-2 * quarter : -quarter].mean())))
+    return float(np.exp(logs[-quarter:].mean() - logs[-2 * quarter : -quarter].mean()))
+
+
+def _growing(facts: Facts) -> bool:
+    """Whether the step size still was, late in warm-up."""
+    return _late_change(facts.warmup_step_size) > 1.1
 
 
 def _outside(lp: np.ndarray) -> np.ndarray:
