@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import one_sentence
+from helpers import errors_off, one_sentence
 
 import snaper
 
@@ -88,17 +88,10 @@ def sample(law, dtype=np.float64, **changes):
     return snaper.sample(target, **{**sizes, **changes})
 
 
-def off(values, truth):
-    """Standard errors between the mean of values [chain, draw, ...] and the truth."""
-    means = np.mean(values, axis=1, dtype=np.float64)
-    error = means.std(axis=0, ddof=1) / np.sqrt(len(means))
-    return np.max(np.abs(means.mean(axis=0) - truth) / error)
-
-
 def correct(run, mean, square):
     x = run.unconstrained.astype(np.float64)
     mixed = np.all(run.moments.rhat < 1.1)
-    return bool(mixed and off(x, mean) < 5.0 and off(x**2, square) < 5.0)
+    return bool(mixed and errors_off(x, mean) < 5.0 and errors_off(x**2, square) < 5.0)
 
 
 def said(run, topic):
@@ -134,8 +127,8 @@ def test_what_is_unusual_but_proper_is_sampled_correctly(law):
 def test_heavy_tails_have_the_right_mass_within_one(law, inside):
     """They have no variance, and the first no mean."""
     run = sample(law, draws=2000)
-    assert off(np.abs(run.unconstrained) < 1.0, inside) < 5.0
-    assert off(run.unconstrained > 0.0, 0.5) < 5.0
+    assert errors_off(np.abs(run.unconstrained) < 1.0, inside) < 5.0
+    assert errors_off(run.unconstrained > 0.0, 0.5) < 5.0
 
 
 EDGE = np.exp(-0.5) / np.sqrt(2.0 * np.pi) / 0.8413447460685429  # density over mass below one
@@ -261,7 +254,7 @@ def test_a_chain_lost_in_sampling_stays_and_is_told():
     assert "1 of 64 chains (number 0) stayed far below" in said(run, "outside")
     assert "reseeded" not in topics(run)
     assert run.unconstrained[0].min() > 200.0 > run.unconstrained[1:].max()
-    assert off(run.unconstrained[1:] ** 2, 1.0) < 5.0
+    assert errors_off(run.unconstrained[1:] ** 2, 1.0) < 5.0
 
 
 @pytest.mark.parametrize(("warmup", "topic"), [(0, "no-warmup"), (1, "short-warmup")])

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import errors_off
 
 import snaper
 from snaper import config, hmc, sampler, targets
@@ -39,7 +40,7 @@ def test_one_bad_start_freezes_nobody(clean, bad):
     run = snaper.sample(target, init=starts, seed=1, progress=False)
     assert run.tuning.step_size == pytest.approx(clean.tuning.step_size, rel=0.5)
     assert run.unconstrained.std(axis=1).min() > 0.3
-    np.testing.assert_allclose(run.unconstrained.std(axis=(0, 1)), SCALES, rtol=0.1)
+    assert errors_off(run.unconstrained**2, SCALES**2) < 5.0
 
 
 def test_a_quarter_of_starts_outside_the_support(clean):
@@ -48,7 +49,7 @@ def test_a_quarter_of_starts_outside_the_support(clean):
     target = snaper.Target(walled, np.zeros(2), SCALES)
     run = snaper.sample(target, init=starts, seed=1, progress=False)
     assert run.tuning.step_size == pytest.approx(clean.tuning.step_size, rel=0.5)
-    np.testing.assert_allclose(run.unconstrained.std(axis=(0, 1)), SCALES, rtol=0.1)
+    assert errors_off(run.unconstrained**2, SCALES**2) < 5.0  # false alarm: one seed in 1e5
     (said,) = [finding for finding in run.findings if finding.topic == "starts"]
     assert "17 of 64" in str(said)
 
