@@ -219,10 +219,12 @@ def test_gradients_whose_squares_overflow_are_told_or_correct():
     run = sample("overflow nearby", np.float32, warmup=1000)
     grid = np.linspace(-1.0, 1.0, 20001)
     weight = np.exp(-np.exp(20.0 * grid**2))
-    told = said(run, "overflow")
-    assert correct(run, 0.0, np.sum(weight * grid**2) / np.sum(weight)) or (
-        "step size of nan" in told and "jax_enable_x64" in told
-    )
+    square = np.sum(weight * grid**2) / np.sum(weight)
+    if np.isfinite(run.tuning.step_size):
+        assert correct(run, 0.0, square) or "not-mixed" in topics(run)
+    else:
+        told = said(run, "overflow")
+        assert "step size of nan" in told and "jax_enable_x64" in told
 
 
 @pytest.mark.parametrize("law", ["funnel", "near modes"])
