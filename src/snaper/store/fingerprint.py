@@ -1,0 +1,94 @@
+"""What tells one target from another: names, shapes, data, and its log density at some points."""
+
+import hashlib
+from importlib import metadata
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .. import sampler
+from ..hmc import Chains
+from ..target import Target, dotted
+
+_PACKAGES = ("snaper", "jax", "jaxlib")  # another version of these may draw other numbers
+_CLOSE = 1000  # units in the last place by which one log density differs from machine to machine
+
+
+def of(target: Target) -> dict[str, Any]:
+    """As JSON."""
+    return {
+        "parameters": [[p.name, [*p.shape], [*p.unconstrained_shape]] for p in target.parameters],
+        "dtype": str(target.dtype),
+        "data": _digests(target),
+    }
+
+
+def surroundings() -> dict[str, str]:
+    """Versions and devices that draws depend on."""
+    return {**{name: _version(name) for name in _PACKAGES}, "backend": jax.default_backend()}
+
+
+def compare(path: Any, stored: dict[str, Any], around: dict[str, str], target: Target) -> None:
+    """Refuse another target than the stored one, or another place to run it."""
+    given = of(target)
+
+    def refuse(what: str, old: Any, new: Any, remedy: str) -> None:
+        if old != new:
+            raise ValueError(f"{path} was drawn with {what} {old}, not {new}: {remedy}.")
+
+    same = "pass the same target"
+    for (name, *old), (new_name, *new) in zip(
+        stored["parameters"], given["parameters"], strict=False
+    ):
+        refuse("a parameter called", name, new_name, same)
+        refuse(f"{name} of shape", tuple(old[0]), tuple(new[0]), same)
+        refuse(f"{name} of unconstrained shape", tuple(old[1]), tuple(new[1]), same)
+    refuse("a number of parameters of", len(stored["parameters"]), len(given["parameters"]), same)
+    refuse("dtype", stored["dtype"], given["dtype"], "set jax_enable_x64 as it was then")
+    for name in sorted({*stored["data"], *given["data"]}):
+        if stored["data"].get(name) != given["data"].get(name):
+            raise ValueError(f"{path} was drawn with another {name} than is given: {same}.")
+    for name, new in surroundings().items():
+        refuse(name, around[name], new, f"use {around[name]}, or sample anew with tuning= of it")
+
+
+def compare_density(path: Any, starts: Chains, target: Target) -> None:
+    """Refuse a target whose log density or gradient is another at the chains' starting points."""
+    now = sampler.evaluate(target, starts.x)
+    for what, old, new in (
+        ("log density", starts.logp[:, None], now.logp[:, None]),
+        ("gradient", starts.grad, now.grad),
+    ):
+        old, new = np.asarray(old), np.asarray(new)
+        scale = np.maximum(np.abs(old).max(axis=1), 1.0)  # per chain
+        gap = float(np.max(np.abs(new - old).max(axis=1) / scale))
+        if not gap <= _CLOSE * float(np.finfo(old.dtype).eps):
+            raise ValueError(
+                f"{path} was drawn from another log density, whose {what} at the chains' starting "
+                f"points differs by {gap:.1e} of its size: pass the same target."
+            )
+
+
+def _digests(target: Target) -> dict[str, str]:
+    """Of all data, by name."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(target.data)
+    named = {f"data {dotted(path)}".strip(): leaf for path, leaf in leaves}
+    named |= {f"observed {name}": value for name, value in target.observed.items()}
+    return {name: _digest(value) for name, value in named.items()}
+
+
+def _digest(value: Any) -> str:
+    if hasattr(value, "dtype") and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    array = np.ascontiguousarray(value)
+    digest = hashlib.sha256(array.tobytes()).hexdigest()
+    return f"{array.dtype} {array.shape} {digest}"
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:  # run from its source
+        return "unknown"

@@ -1,0 +1,135 @@
+"""What is on disk of a run, checked before it is believed."""
+
+import zlib
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..config import Config
+from ..course import Course
+from ..diagnostics.findings import Finding
+from ..hmc import Chains
+from ..plan import Plan
+from ..sampler import State
+from . import files, layout, plain, snapshot
+from .arrays import Arrays, Spec, require_zarr
+from .header import FORMAT
+from .tree import unpack
+from .writer import CHECKPOINT
+
+_TRIES = 5
+
+
+def refuse_missing(root: Path) -> None:
+    if not (root / CHECKPOINT).is_file():
+        raise files.StoreError(
+            f"{root} holds no run: give the path that sample had as store=, or sample into it."
+        )
+
+
+class Reader:
+    """A store as of its last checkpoint."""
+
+    def __init__(self, path: Any):
+        require_zarr()
+        self.root = Path(path).absolute()
+        refuse_missing(self.root)
+        for tries in range(_TRIES):
+            seen = files.read(self.root, CHECKPOINT)
+            try:
+                self._open(seen)
+                return
+            except files.StoreError:
+                # A writer may have gone on meanwhile; nothing else changes a checkpoint.
+                if tries == _TRIES - 1 or files.read(self.root, CHECKPOINT) == seen:
+                    raise
+
+    def _open(self, seen: bytes) -> None:
+        damaged = files.damaged(self.root / CHECKPOINT)
+        try:
+            self.description, self.saved = unpack(seen)
+        except ValueError:
+            raise damaged from None
+        told = self.description
+        if told.get("format") != FORMAT:
+            raise files.StoreError(
+                f"{self.root} has format {told.get('format')} of snaper "
+                f"{told.get('around', {}).get('snaper')}, and format {FORMAT} is read here: use "
+                "that version."
+            )
+        if told["target"]["dtype"] == "float64" and not jax.config.jax_enable_x64:  # pyright: ignore
+            raise files.StoreError(
+                f"{self.root} was drawn in float64: switch jax_enable_x64 on to use it."
+            )
+        try:
+            specs = [Spec(path, tuple(d), tuple(s), kind) for path, d, s, kind in told["specs"]]
+            self.arrays, self._specs = Arrays(self.root, specs), specs
+            self.config: Config = plain.decode(told["config"])
+            self.plan: Plan = plain.decode(told["plan"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise damaged from error
+        self._stage(specs)
+        self.rows = {
+            path: self.arrays.read(path, length, told["sums"][path])
+            for path, length in told["lengths"].items()
+        }
+
+    def _stage(self, specs: list[Spec]) -> None:
+        """Check the files that hold no draws; those of arrays that do not grow are kept."""
+        fixed = tuple(f"{spec.path}/c" for spec in specs if not spec.grows)
+        for name, sums in self.description["files"].items():
+            path = self.root / name
+            if None in sums and not path.exists():
+                continue
+            data = files.read(self.root, name)
+            if zlib.crc32(data) not in sums:
+                raise files.damaged(path)
+            if name.startswith(fixed):
+                self.arrays.stage(name, data)
+
+    def fixed(self, group: str) -> dict[str, np.ndarray]:
+        """Arrays of a group of data, by name."""
+        return {
+            spec.path.partition("/")[2]: self.arrays.values(spec.path)
+            for spec in self._specs
+            if spec.path.startswith(f"{group}/") and spec.dims != (spec.path.partition("/")[2],)
+        }
+
+    def draws(self) -> dict[str, np.ndarray]:
+        """Parameters by name, [chain, draw, ...], as the log density sees them."""
+        return {
+            name: np.swapaxes(self.rows[layout.path_of(name)], 0, 1)
+            for name in self.description["named"]
+        }
+
+    @property
+    def starts(self) -> Chains:
+        return Chains(*(jnp.asarray(self.saved[f"starts.{name}"]) for name in Chains._fields))
+
+    @property
+    def findings(self) -> list[Finding] | None:
+        """Of the last time that the run ended."""
+        told = self.description["findings"]
+        return None if told is None else [Finding(*each) for each in told]
+
+    def state(self, config: Config) -> State:
+        dtype = np.dtype(self.description["target"]["dtype"])
+        try:
+            return snapshot.state(config, self.description, self.saved, dtype)
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"{self.root} fits no such run: {error}.") from None
+
+    def restore(self, course: Course, ended: bool) -> None:
+        """Give the run's past back to it."""
+        told = self.description
+        try:
+            snapshot.restore(course, told, self.saved, ended)
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"{self.root} fits no such run: {error}.") from None
+        course.warming.kept.restore(layout.warmup_kept(self.rows, told["shared"]))
+        if course.keep == "draws":
+            kept = layout.draws_kept(course.target, self.rows, told["shared"])
+            course.sampling.kept.restore(kept)
