@@ -154,8 +154,8 @@ def warmup_kept(stored: Rows, shared: list[str]) -> Rows:
 def draws_kept(target: Target, stored: Rows, shared: list[str]) -> Rows:
     """The inverse of `draw_rows`."""
     stats = {name: _shared(name, rows, shared) for name, rows in _in_group(stored, STATS).items()}
-    parts = [stored[f"{FREE}/{plain(parameter.name)}"] for parameter in target.parameters]
-    flat = [part.reshape(*part.shape[:2], -1) for part in parts]
+    parts = {p: stored[f"{FREE}/{plain(p.name)}"] for p in target.parameters}
+    flat = [part.reshape(*part.shape[:2], p.size) for p, part in parts.items()]
     return {"x": np.concatenate(flat, axis=-1), "scalar": stats.pop(SCALAR), **stats}
 
 

@@ -75,6 +75,8 @@ class Writer:
         began = time.monotonic()
         self._append(course)
         others = self._arrays.describe(self._attributes(run))
+        if run is None:
+            others = {name: data for name, data in others.items() if not self._can_wait(name)}
         sums = {name: zlib.crc32(data) for name, data in others.items()}
         before = {name: self._on_disk.get(name, _ABSENT) for name in others}
         maybe = {
@@ -84,16 +86,20 @@ class Writer:
         description |= self._header | {
             "lengths": self._arrays.lengths,
             "sums": self._arrays.sums,
-            "files": maybe,
+            "files": self._on_disk | maybe,
             "findings": None if run is None else [[*vars(f).values()] for f in run.findings],
         }
         files.write(self._root, CHECKPOINT, pack(description, {**arrays, **self._starts}))
         for name, data in others.items():
             if before[name] != [sums[name]]:
                 files.write(self._root, name, data)
-        self._on_disk = {name: [each] for name, each in sums.items()}
+        self._on_disk |= {name: [each] for name, each in sums.items()}
         now = time.monotonic()
         self._next = now + max(SECONDS, (now - began) / SHARE)
+
+    def _can_wait(self, name: str) -> bool:
+        """Whether it is an array's own description, of which its group's has a copy, and there."""
+        return name in self._on_disk and name.count("/") == 2
 
     def _append(self, course: Course) -> None:
         """What was kept since the last checkpoint."""
