@@ -119,7 +119,7 @@ def test_two_writers(tmp_path, whole):
 
 
 def assert_room_is_said(process):
-    """What was refused and why, with the remedy; what is there is intact, and can be gone on with."""
+    """What was refused, why, and the remedy; what is there is intact, and can be gone on with."""
     said = lines_of(process)
     (refused,) = [" ".join(words[1:]) for words in said if words[0] == "refused"]
     assert one_sentence(refused) and "run.zarr" in refused and "snaper.resume" in refused

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import NUM_CHAINS, normal_model, quartic
+from problems import own_criterion
 
 import snaper
 from snaper import Until, course, criteria
@@ -54,16 +55,12 @@ def assert_same(run, other):
     assert run.interrupted == other.interrupted and run.config == other.config
 
 
-def along_first(x, x_new, t, *, weight):
-    return jnp.mean(weight * (x_new[:, 0] - x[:, 0]) ** 2) / t
-
-
 CHOICES = {
     "default": {},
     "thinned": {"thin": 3},
     "moments": {"keep": "moments"},
     "superchains": {"superchains": 4},
-    "own criterion": {"criterion": along_first},
+    "own criterion": {"criterion": own_criterion},
     "paper": {"preset": "paper"},
     "along": {"criterion": criteria.Along([1.0, 2.0, -1.0])},
 }
@@ -76,7 +73,7 @@ SLOW = ("paper", "along")  # to compile
 def test_400_and_600_draws_are_1000(choice, tmp_path):
     options, target = SIZES | CHOICES[choice], normal_model()
     snaper.sample(target, draws=400, store=tmp_path / "run.zarr", **options)
-    again = {"criterion": along_first} if choice == "own criterion" else {}
+    again = {"criterion": own_criterion} if choice == "own criterion" else {}
     resumed = snaper.resume(tmp_path / "run.zarr", target, draws=1000, progress=False, **again)
     assert_same(resumed, snaper.sample(target, draws=1000, **options))
     assert resumed.seconds[1] > 0
