@@ -14,7 +14,7 @@ from .models import as_target
 from .plan import Plan, least_draws
 from .result import Run
 from .run import carry_out
-from .store import fingerprint, standin
+from .store import fingerprint, layout, standin
 from .store.files import Lock
 from .store.plain import Yours, encode
 from .store.reader import Reader, refuse_missing
@@ -61,8 +61,11 @@ def resume(
         plan, is_new = _plan(reader, draws, until)
         course = plan.course(target, config, reader.state(config), progress)
         reader.restore(course, ended=False)
+        reader.forget()
         if is_new:
             course.rule, course.looked = None, 0
+        for path_inside, values in layout.fixed(target, reader.specs).items():
+            reader.arrays.fill(path_inside, values)
         interrupt = Interrupt()
         keys = ("format", "around", "target", "dims", "coords", "config", "specs", "shared")
         header = {key: told[key] for key in (*keys, "named", "attributes")}

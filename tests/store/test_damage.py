@@ -25,8 +25,7 @@ def whole(tmp_path_factory):
 
 
 @pytest.fixture
-def copied(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr("snaper.store.arrays._MAX_CHUNK", 10)
+def copied(whole, tmp_path):
     return Path(shutil.copytree(whole[0], tmp_path / "run.zarr"))
 
 
@@ -79,8 +78,11 @@ def test_every_file_is_of_some_kind(whole):
         for number in range(len(sums)):
             places = [str(number) if dim == "draw" else "0" for dim in dims]
             known.add("/".join([path, "c", *places]))
-    found = {str(p.relative_to(whole[0])) for p in whole[0].rglob("*") if p.is_file()}
-    assert found == known
+    assert names_in(whole[0]) == known
+
+
+def names_in(folder):
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
 def test_no_flipped_bit_goes_unnoticed(whole, copied):
@@ -191,4 +193,5 @@ def test_writing_stopped_anywhere_leaves_the_checkpoint_before(tmp_path, monkeyp
         np.testing.assert_array_equal(part.unconstrained, whole.unconstrained[:, :count])
         resumed = snaper.resume(path, labelled(), progress=False)
         np.testing.assert_array_equal(resumed.unconstrained, whole.unconstrained)
-        snaper.load(path)
+        assert names_in(path) == names_in(tmp_path / "all.zarr")
+        assert snaper.load(path).target.observed["y"].tolist() == [1.0, 2.0, 3.0]

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import MISSING, fields
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,8 +11,8 @@ from helpers import NUM_CHAINS, normal_model, quartic
 from problems import own_criterion
 
 import snaper
-from snaper import Until, course, criteria
-from snaper.store import writer
+from snaper import Until, course, criteria, keep, record
+from snaper.store import snapshot, writer
 
 SIZES = {"chains": NUM_CHAINS, "warmup": 60, "seed": 3, "progress": False, "chunk": 20}
 
@@ -160,3 +161,16 @@ def test_dense_metric_and_many_files(tmp_path, monkeypatch, often):
     assert first.stat().st_mtime_ns == written
     assert len([*first.parents[1].iterdir()]) == -(-80 // 7)
     assert_same(resumed, snaper.sample(target, draws=80, **options))
+
+
+def test_all_that_changes_in_a_run_is_saved():
+    """What is new in these must be given a place in a checkpoint."""
+    recorder = record.Recorder(4, 10, 1, keep.Statistics(4))
+    aside = {"wanted", "thin", "kept", "watch", "last"}
+    assert vars(recorder).keys() - aside == snapshot._sums(recorder).keys()
+    changing = [each.name for each in fields(course.Course) if has_default(each)]
+    assert changing == ["keeper", "clock", "looked", "rule"]
+
+
+def has_default(each):
+    return each.default is not MISSING or each.default_factory is not MISSING

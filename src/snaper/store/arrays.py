@@ -29,6 +29,15 @@ class Spec(NamedTuple):
     dims: tuple[str, ...]
     shape: tuple[int, ...]  # zero draws
     dtype: str
+    chunk: int  # draws in a file, or rows of an array that has none
+
+    @classmethod
+    def of(cls, path: str, dims: tuple[str, ...], shape: tuple[int, ...], dtype: str) -> "Spec":
+        """With files of a few megabytes."""
+        whole = cls(path, dims, shape, dtype, 1)
+        others = math.prod(size for axis, size in enumerate(shape) if axis != whole.axis)
+        row = others * (16 if dtype == TEXT else np.dtype(dtype).itemsize)
+        return whole._replace(chunk=min(max(_CHUNK_BYTES // max(row, 1), 1), _MAX_CHUNK))
 
     @property
     def grows(self) -> bool:
@@ -38,13 +47,6 @@ class Spec(NamedTuple):
     def axis(self) -> int:
         """Along which it grows, or else is cut into files."""
         return self.dims.index("draw") if self.grows else 0
-
-    @property
-    def chunk(self) -> int:
-        """Draws in a file; rows of an array that has none."""
-        others = math.prod(size for axis, size in enumerate(self.shape) if axis != self.axis)
-        itemsize = 16 if self.dtype == TEXT else np.dtype(self.dtype).itemsize
-        return min(max(_CHUNK_BYTES // max(others * itemsize, 1), 1), _MAX_CHUNK)
 
     @property
     def chunks(self) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from ..hmc import Chains
 from ..target import Target, dotted
 
 _PACKAGES = ("snaper", "jax", "jaxlib")  # another version of these may draw other numbers
+_FLAGS = ("jax_threefry_partitionable", "jax_default_matmul_precision")
 _CLOSE = 1000  # units in the last place by which one log density differs from machine to machine
 
 
@@ -27,7 +28,9 @@ def of(target: Target) -> dict[str, Any]:
 
 def surroundings() -> dict[str, str]:
     """Versions and devices that draws depend on."""
-    return {**{name: _version(name) for name in _PACKAGES}, "backend": jax.default_backend()}
+    versions = {name: _version(name) for name in _PACKAGES}
+    flags = {name: str(getattr(jax.config, name, None)) for name in _FLAGS}
+    return {**versions, "backend": jax.default_backend(), **flags}
 
 
 def compare(path: Any, stored: dict[str, Any], around: dict[str, str], target: Target) -> None:

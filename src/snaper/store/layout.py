@@ -47,7 +47,7 @@ class Layout(NamedTuple):
 
 
 def _specs(target: Target, chains: int, info: Info, named: Any, keep: str) -> list[Spec]:
-    def each(arrays: dict[str, Any], group: str) -> dict[str, jax.ShapeDtypeStruct]:
+    def per_draw(arrays: dict[str, Any]) -> dict[str, Any]:
         return {
             plain(name): jax.ShapeDtypeStruct((chains, 0, *shape), dtype)
             for name, (shape, dtype) in arrays.items()
@@ -66,7 +66,7 @@ def _specs(target: Target, chains: int, info: Info, named: Any, keep: str) -> li
         }
     specs = []
     for group, arrays in groups.items():
-        specs += _group(target, group, each(arrays, group))
+        specs += _group(target, group, per_draw(arrays))
     for group, values in (("observed_data", target.observed), ("constant_data", target.constants)):
         if values:
             specs += _group(target, group, {plain(name): each for name, each in values.items()})
@@ -84,13 +84,15 @@ def _group(target: Target, group: str, arrays: dict[str, Any]) -> list[Spec]:
         leading = sample_dims(group)
         axes = told.get(name, [])
         axes = (*leading, *axes, *own[len(axes) :])[: len(array.shape)]
-        specs.append(Spec(f"{group}/{name}", axes, tuple(array.shape), str(np.dtype(array.dtype))))
+        specs.append(
+            Spec.of(f"{group}/{name}", axes, tuple(array.shape), str(np.dtype(array.dtype)))
+        )
         sizes |= dict(zip(axes, array.shape, strict=True))
     for axis, size in sizes.items():
         values = labels[axis] if axis in labels else np.arange(size)
         if axis not in arrays and len(values) == size:
             dtype = str(values.dtype) if values.dtype.kind in "iuf" else TEXT
-            specs.append(Spec(f"{group}/{axis}", (axis,), (size,), dtype))
+            specs.append(Spec.of(f"{group}/{axis}", (axis,), (size,), dtype))
     return specs
 
 

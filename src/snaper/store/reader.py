@@ -4,7 +4,6 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -48,38 +47,39 @@ class Reader:
                     raise
 
     def _open(self, seen: bytes) -> None:
-        damaged = files.damaged(self.root / CHECKPOINT)
         try:
-            self.description, self.saved = unpack(seen)
-        except ValueError:
-            raise damaged from None
-        told = self.description
-        if told.get("format") != FORMAT:
+            self.description, self.saved = told, _ = unpack(seen)
+            self._refuse_unreadable(told["format"], told["around"]["snaper"])
+            self.config: Config = plain.decode(told["config"])
+            self.plan: Plan = plain.decode(told["plan"])
+            self.specs = [
+                Spec(path, tuple(dims), tuple(shape), dtype, chunk)
+                for path, dims, shape, dtype, chunk in told["specs"]
+            ]
+            self.arrays = Arrays(self.root, self.specs)
+            self._stage()
+            self.rows = {
+                path: self.arrays.read(path, length, told["sums"][path])
+                for path, length in told["lengths"].items()
+            }
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise files.damaged(self.root / CHECKPOINT) from error
+
+    def _refuse_unreadable(self, format: int, version: str) -> None:
+        if format != FORMAT:
             raise files.StoreError(
-                f"{self.root} has format {told.get('format')} of snaper "
-                f"{told.get('around', {}).get('snaper')}, and format {FORMAT} is read here: use "
-                "that version."
+                f"{self.root} has format {format} of snaper {version}, and format {FORMAT} is read "
+                "here: use that version."
             )
-        if told["target"]["dtype"] == "float64" and not jax.config.jax_enable_x64:  # pyright: ignore
+        is_double = self.description["target"]["dtype"] == "float64"
+        if is_double and jnp.result_type(float) != np.float64:
             raise files.StoreError(
                 f"{self.root} was drawn in float64: switch jax_enable_x64 on to use it."
             )
-        try:
-            specs = [Spec(path, tuple(d), tuple(s), kind) for path, d, s, kind in told["specs"]]
-            self.arrays, self._specs = Arrays(self.root, specs), specs
-            self.config: Config = plain.decode(told["config"])
-            self.plan: Plan = plain.decode(told["plan"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise damaged from error
-        self._stage(specs)
-        self.rows = {
-            path: self.arrays.read(path, length, told["sums"][path])
-            for path, length in told["lengths"].items()
-        }
 
-    def _stage(self, specs: list[Spec]) -> None:
+    def _stage(self) -> None:
         """Check the files that hold no draws; those of arrays that do not grow are kept."""
-        fixed = tuple(f"{spec.path}/c" for spec in specs if not spec.grows)
+        fixed = tuple(f"{spec.path}/c" for spec in self.specs if not spec.grows)
         for name, sums in self.description["files"].items():
             path = self.root / name
             if None in sums and not path.exists():
@@ -94,7 +94,7 @@ class Reader:
         """Arrays of a group of data, by name."""
         return {
             spec.path.partition("/")[2]: self.arrays.values(spec.path)
-            for spec in self._specs
+            for spec in self.specs
             if spec.path.startswith(f"{group}/") and spec.dims != (spec.path.partition("/")[2],)
         }
 
@@ -133,3 +133,7 @@ class Reader:
         if course.keep == "draws":
             kept = layout.draws_kept(course.target, self.rows, told["shared"])
             course.sampling.kept.restore(kept)
+
+    def forget(self) -> None:
+        """Rows that are held elsewhere."""
+        self.rows.clear()

@@ -99,7 +99,8 @@ class Writer:
 
     def _can_wait(self, name: str) -> bool:
         """Whether it is an array's own description, of which its group's has a copy, and there."""
-        return name in self._on_disk and name.count("/") == 2
+        there = None not in self._on_disk.get(name, _ABSENT)
+        return there and name.count("/") == 2
 
     def _append(self, course: Course) -> None:
         """What was kept since the last checkpoint."""
