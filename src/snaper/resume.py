@@ -1,8 +1,9 @@
-"""Runs on disk: begin one, go on with it, look at it."""
+"""Runs on disk: go on with one, look at one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from .models import as_target
 from .plan import Plan, least_draws
 from .result import Run
 from .run import carry_out
-from .store import fingerprint, layout, standin
+from .store import fingerprint, header, layout, standin
 from .store.files import Lock
 from .store.plain import Yours, encode
 from .store.reader import Reader, refuse_missing
@@ -23,7 +24,7 @@ from .until import Until
 
 
 def resume(
-    path: Any,
+    path: str | PathLike[str],
     model: Any,
     /,
     *args: Any,
@@ -55,7 +56,8 @@ def resume(
     target = as_target(model, args, model_kwargs or {})
     with _locked(path) as reader:
         told = reader.description
-        fingerprint.compare(reader.root, told["target"], told["around"], target)
+        fingerprint.compare(reader.root, told["target"], target)
+        fingerprint.compare_surroundings(reader.root, told["around"])
         fingerprint.compare_density(reader.root, reader.starts, target)
         config = _with_criterion(reader, criterion)
         plan, is_new = _plan(reader, draws, until)
@@ -64,18 +66,16 @@ def resume(
         reader.forget()
         if is_new:
             course.rule, course.looked = None, 0
-        for path_inside, values in layout.fixed(target, reader.specs).items():
-            reader.arrays.fill(path_inside, values)
+        for name, values in layout.fixed(target, reader.specs).items():
+            reader.arrays.fill(name, values)
         interrupt = Interrupt()
-        keys = ("format", "around", "target", "dims", "coords", "config", "specs", "shared")
-        header = {key: told[key] for key in (*keys, "named", "attributes")}
-        header["plan"] = encode(plan)
         starts = {name: each for name, each in reader.saved.items() if name.startswith("starts.")}
-        course.keeper = Writer(reader.root, reader.arrays, header, starts, told["files"], interrupt)
+        onward = header.onward(told, plan)
+        course.keeper = Writer(reader.root, reader.arrays, onward, starts, told["files"], interrupt)
         return carry_out(course, interrupt)
 
 
-def load(path: Any, model: Any = None, /, *args: Any, **kwargs: Any) -> Run:
+def load(path: str | PathLike[str], model: Any = None, /, *args: Any, **kwargs: Any) -> Run:
     """A run as its store has it, up to the last checkpoint: finished, interrupted, killed, or still
     being sampled by another process. Every file is checked.
 
@@ -94,7 +94,7 @@ def load(path: Any, model: Any = None, /, *args: Any, **kwargs: Any) -> Run:
         target = standin.target(str(reader.root), told, *data)
     else:
         target = as_target(model, args, kwargs)
-        fingerprint.compare(reader.root, told["target"], told["around"], target)
+        fingerprint.compare(reader.root, told["target"], target)
         fingerprint.compare_density(reader.root, reader.starts, target)
     state = reader.state(reader.config)
     course = reader.plan.course(target, reader.config, state, progress=False, followed=False)

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import closing, nullcontext
+from os import PathLike
 from typing import Any
 
 import jax
@@ -40,7 +41,7 @@ def sample(
     thin: int = 1,
     progress: bool = True,
     chunk: int | None = None,
-    store: Any = None,
+    store: str | PathLike[str] | None = None,
     model_kwargs: dict[str, Any] | None = None,
 ) -> Run:
     """Draw from a target with many chains that tune themselves together.

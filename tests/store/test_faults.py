@@ -85,6 +85,7 @@ def test_interrupted(tmp_path, whole):
     for verb, safe in (("sample", (20, 0)), ("resume", (60, 20))):
         process = start(verb, str(path))
         until_safe(process, *safe)
+        assert_part_of(path, whole, *safe)  # while it is being written
         process.send_signal(signal.SIGINT)
         done = lines_of(process)[-1]
         assert done[0] == "done" and done[2] == "True"  # a run was returned, and says so

@@ -33,28 +33,33 @@ def surroundings() -> dict[str, str]:
     return {**versions, "backend": jax.default_backend(), **flags}
 
 
-def compare(path: Any, stored: dict[str, Any], around: dict[str, str], target: Target) -> None:
-    """Refuse another target than the stored one, or another place to run it."""
-    given = of(target)
-
-    def refuse(what: str, old: Any, new: Any, remedy: str) -> None:
-        if old != new:
-            raise ValueError(f"{path} was drawn with {what} {old}, not {new}: {remedy}.")
-
-    same = "pass the same target"
-    for (name, *old), (new_name, *new) in zip(
-        stored["parameters"], given["parameters"], strict=False
-    ):
-        refuse("a parameter called", name, new_name, same)
-        refuse(f"{name} of shape", tuple(old[0]), tuple(new[0]), same)
-        refuse(f"{name} of unconstrained shape", tuple(old[1]), tuple(new[1]), same)
-    refuse("a number of parameters of", len(stored["parameters"]), len(given["parameters"]), same)
-    refuse("dtype", stored["dtype"], given["dtype"], "set jax_enable_x64 as it was then")
+def compare(path: Any, stored: dict[str, Any], target: Target) -> None:
+    """Refuse another target than the stored one, as far as that can be told without computing."""
+    given, same = of(target), "pass the same target"
+    both = zip(stored["parameters"], given["parameters"], strict=False)
+    for (name, *old), (new_name, *new) in both:
+        _refuse(path, "a parameter called", name, new_name, same)
+        _refuse(path, f"{name} of shape", tuple(old[0]), tuple(new[0]), same)
+        _refuse(path, f"{name} of unconstrained shape", tuple(old[1]), tuple(new[1]), same)
+    count, given_count = len(stored["parameters"]), len(given["parameters"])
+    _refuse(path, "a number of parameters of", count, given_count, same)
+    remedy = "set jax_enable_x64 as it was then"
+    _refuse(path, "dtype", stored["dtype"], given["dtype"], remedy)
     for name in sorted({*stored["data"], *given["data"]}):
         if stored["data"].get(name) != given["data"].get(name):
             raise ValueError(f"{path} was drawn with another {name} than is given: {same}.")
+
+
+def compare_surroundings(path: Any, stored: dict[str, str]) -> None:
+    """Refuse to draw other numbers than would have been drawn then."""
     for name, new in surroundings().items():
-        refuse(name, around[name], new, f"use {around[name]}, or sample anew with tuning= of it")
+        remedy = f"use {stored[name]}, or sample anew with tuning= of snaper.load"
+        _refuse(path, name, stored[name], new, remedy)
+
+
+def _refuse(path: Any, what: str, old: Any, new: Any, remedy: str) -> None:
+    if old != new:
+        raise ValueError(f"{path} was drawn with {what} {old}, not {new}: {remedy}.")
 
 
 def compare_density(path: Any, starts: Chains, target: Target) -> None:

@@ -15,6 +15,7 @@ from .plain import encode
 from .tree import flatten
 
 FORMAT = 1
+_NAMES = "format around target dims coords config specs shared named attributes".split()
 
 
 def of(target: Target, config: Config, plan: Plan, arrays: Layout) -> dict[str, Any]:
@@ -37,6 +38,11 @@ def of(target: Target, config: Config, plan: Plan, arrays: Layout) -> dict[str, 
             "inference_library_version": around["snaper"],
         },
     }
+
+
+def onward(told: dict[str, Any], plan: Plan) -> dict[str, Any]:
+    """That of a run that goes on, by what its checkpoint tells."""
+    return {name: told[name] for name in _NAMES} | {"plan": encode(plan)}
 
 
 def starts(chains: Chains) -> dict[str, np.ndarray]:
