@@ -7,12 +7,28 @@ import subprocess
 import time
 
 import numpy as np
+import processes
 import pytest
 from helpers import normal_model, one_sentence
-from processes import OBEDIENT, in_room_of_2_megabytes, lines_of, start, until_safe
+from processes import OBEDIENT, in_room_of_2_megabytes, lines_of, until_safe
 from worker import SIZES
 
 import snaper
+
+
+@pytest.fixture
+def start():
+    """Starts processes, none of which outlives the test."""
+    begun = []
+
+    def begin(*arguments, **options):
+        begun.append(processes.start(*arguments, **options))
+        return begun[-1]
+
+    yield begin
+    for process in begun:
+        process.kill()
+        process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -22,18 +38,10 @@ def whole():
 
 
 def assert_part_of(path, whole, warmup, draws):
-    """What the store has is the beginning of the run, and holds at least what was said safe."""
-    part = snaper.load(path)
-    done = part.warmup_stats["lp"].shape[1], part.unconstrained.shape[1]
-    assert done >= (warmup, draws)
-    np.testing.assert_array_equal(part.warmup_stats["lp"], whole.warmup_stats["lp"][:, : done[0]])
-    np.testing.assert_array_equal(part.unconstrained, whole.unconstrained[:, : done[1]])
-    np.testing.assert_array_equal(part.draws["scale"], whole.draws["scale"][:, : done[1]])
-    assert_readers_agree(path, done)
-
-
-def assert_readers_agree(path, done):
-    """Those that do not know of checkpoints see no more, and no arrays of different lengths."""
+    """What is there is the beginning of the run, and holds at least what was said safe; readers
+    that do not know of checkpoints see no more, and no arrays of different lengths.
+    """
+    done = assert_beginning(path, whole, warmup, draws)
     xarray = pytest.importorskip("xarray")
     with xarray.open_datatree(str(path), engine="zarr") as tree:
         assert tree["posterior"].sizes["draw"] <= done[1]
@@ -41,51 +49,63 @@ def assert_readers_agree(path, done):
         tree.load()
 
 
-def kill_at_random_moments(path, whole, number, seed):
-    """One run that is killed so often, each time by a process that goes on where the last died."""
-    moments = random.Random(seed)
-    verb, safe, killed = "sample", (0, 0), set()
-    while len(killed) < number:
-        process = start(verb, str(path))
+def assert_beginning(path, whole, warmup, draws):
+    part = snaper.load(path)
+    done = part.warmup_stats["lp"].shape[1], part.unconstrained.shape[1]
+    assert done >= (warmup, draws)
+    np.testing.assert_array_equal(part.warmup_stats["lp"], whole.warmup_stats["lp"][:, : done[0]])
+    np.testing.assert_array_equal(part.unconstrained, whole.unconstrained[:, : done[1]])
+    np.testing.assert_array_equal(part.draws["scale"], whole.draws["scale"][:, : done[1]])
+    return done
+
+
+def kill_at_random_moments(start, path, whole, number, seed):
+    """A run that is killed again and again, each time by then in another process, which had gone on
+    where the last one died; and another run once that is complete.
+    """
+    moments, kills, safe = random.Random(seed), 0, (0, 0)
+    while kills < number:
+        process = start("resume" if path.exists() else "sample", str(path))
         until_safe(process, *safe)
         time.sleep(moments.uniform(0.0, 0.3))
         process.kill()
         said, _ = process.communicate(timeout=60)
+        kills += process.returncode == -signal.SIGKILL
         lines = [line.split() for line in said.splitlines(keepends=True) if line.endswith("\n")]
-        heard = [(int(words[1]), int(words[2])) for words in lines if words[0] == "safe"]
-        safe = max([safe, *heard])
-        killed.add((len(killed), process.returncode))
+        safe = max(
+            [safe, *((int(words[1]), int(words[2])) for words in lines if words[0] == "safe")]
+        )
         assert_part_of(path, whole, *safe)
-        verb = "resume"
-        if safe == (SIZES["warmup"], SIZES["draws"]):  # all is there: another run to be killed
-            np.testing.assert_array_equal(snaper.load(path).unconstrained, whole.unconstrained)
+        if safe == (SIZES["warmup"], SIZES["draws"]):
+            assert_whole(snaper.load(path), whole)
             shutil.rmtree(path)
-            verb, safe = "sample", (0, 0)
-    assert any(code == -signal.SIGKILL for _, code in killed)
-    if verb == "resume":
-        resumed = snaper.resume(path, normal_model(), progress=False)
-        np.testing.assert_array_equal(resumed.unconstrained, whole.unconstrained)
-        np.testing.assert_array_equal(resumed.stats["energy"], whole.stats["energy"])
-        assert resumed.findings == whole.findings
+            safe = (0, 0)
+    if path.exists():
+        assert_whole(snaper.resume(path, normal_model(), progress=False), whole)
 
 
-def test_killed(tmp_path, whole):
-    kill_at_random_moments(tmp_path / "run.zarr", whole, 3, seed=1)
+def assert_whole(run, whole):
+    np.testing.assert_array_equal(run.unconstrained, whole.unconstrained)
+    np.testing.assert_array_equal(run.stats["energy"], whole.stats["energy"])
+
+
+def test_killed(tmp_path, whole, start):
+    kill_at_random_moments(start, tmp_path / "run.zarr", whole, 3, seed=1)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_killed_at_20_moments(tmp_path, whole):
-    kill_at_random_moments(tmp_path / "run.zarr", whole, 20, seed=2)
+def test_killed_at_20_moments(tmp_path, whole, start):
+    kill_at_random_moments(start, tmp_path / "run.zarr", whole, 20, seed=2)
 
 
-def test_interrupted(tmp_path, whole):
+def test_interrupted(tmp_path, whole, start):
     """SIGINT to a process in warm-up, then to another while sampling."""
     path = tmp_path / "run.zarr"
     for verb, safe in (("sample", (20, 0)), ("resume", (60, 20))):
         process = start(verb, str(path))
         until_safe(process, *safe)
-        assert_part_of(path, whole, *safe)  # while it is being written
+        assert_beginning(path, whole, *safe)  # while it is being written
         process.send_signal(signal.SIGINT)
         done = lines_of(process)[-1]
         assert done[0] == "done" and done[2] == "True"  # a run was returned, and says so
@@ -99,7 +119,7 @@ def test_interrupted(tmp_path, whole):
     assert not resumed.interrupted and resumed.findings == whole.findings
 
 
-def test_two_writers(tmp_path, whole):
+def test_two_writers(tmp_path, whole, start):
     """The second is refused while the first lives, and not after it was killed."""
     path = tmp_path / "run.zarr"
     first = start("sample", str(path))
@@ -128,7 +148,7 @@ def assert_room_is_said(process):
     return refused
 
 
-def test_disk_full(tmp_path):
+def test_disk_full(tmp_path, start):
     """Of a file system of two megabytes."""
     alone = in_room_of_2_megabytes(tmp_path)
     try:
@@ -142,13 +162,13 @@ def test_disk_full(tmp_path):
 
 
 @pytest.mark.slow
-def test_files_that_may_not_grow(tmp_path):
+def test_files_that_may_not_grow(tmp_path, start):
     """The same where nothing can be mounted."""
     process = start("limited", str(tmp_path / "run.zarr"))
     assert "(File too large)" in assert_room_is_said(process)
 
 
-def test_read_only_folder(tmp_path):
+def test_read_only_folder(tmp_path, start):
     """That it cannot be written is said before anything is computed; to read it is no matter."""
     folder = tmp_path / "shelf"
     snaper.sample(normal_model(), store=folder / "run.zarr", **SIZES)

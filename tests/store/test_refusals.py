@@ -96,6 +96,26 @@ def test_an_own_condition_is_to_be_given_again(tmp_path):
     np.testing.assert_array_equal(snaper.load(path).unconstrained, run.unconstrained)
 
 
+def test_other_functions_than_then(tmp_path):
+    path, until = tmp_path / "run.zarr", Until(rhat=1.5, max_draws=30, of=lambda p: p["scale"])
+    snaper.sample(normal_model(), store=path, **SIZES, until=until)
+    told = until.of.__qualname__
+
+    def longer(params):
+        return params["mean"]
+
+    longer.__qualname__ = told
+    other = Until(rhat=1.5, max_draws=30, of=longer)
+    refused("holds another kind of run", path, normal_model(), kind=snaper.StoreError, until=other)
+
+
+def test_fields_that_were_not_there_then_are_as_by_default():
+    told = plain.encode(config.paper())
+    del told["max_leapfrog"], told["rounding"]
+    back = plain.decode(told)
+    assert (back.max_leapfrog, back.rounding, back.first_cap) == (1000, 8.0, 1e9)
+
+
 def test_no_store(tmp_path):
     for there in (tmp_path, tmp_path / "nothing"):
         refused("holds no run: give the path", there, normal_model(), kind=snaper.StoreError)

@@ -1,6 +1,6 @@
 """What is chosen for a run as JSON, and back."""
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,9 @@ def encode(value: Any, where: str = "") -> Any:
 
 
 def decode(value: Any) -> Any:
-    """From JSON. Fields are set as they were, not by constructors, which may round them anew."""
+    """From JSON. Fields are set as they were, not by constructors, which may round them anew; one
+    that was not there then is as it is by default.
+    """
     if isinstance(value, list):
         return tuple(decode(each) for each in value)
     if not isinstance(value, dict):
@@ -65,5 +67,12 @@ def decode(value: Any) -> Any:
     kind = _PARTS[value["part"]]
     made = object.__new__(kind)
     for each in fields(kind):
-        object.__setattr__(made, each.name, decode(value[each.name]))
+        held = decode(value[each.name]) if each.name in value else _default(each)
+        object.__setattr__(made, each.name, held)
     return made
+
+
+def _default(field: Any) -> Any:
+    if field.default is MISSING:
+        raise KeyError(field.name)
+    return field.default

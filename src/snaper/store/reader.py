@@ -120,7 +120,7 @@ class Reader:
         try:
             return snapshot.state(config, self.description, self.saved, dtype)
         except (KeyError, ValueError) as error:
-            raise ValueError(f"{self.root} fits no such run: {error}.") from None
+            raise self._strange(error) from None
 
     def restore(self, course: Course, ended: bool) -> None:
         """Give the run's past back to it."""
@@ -128,11 +128,19 @@ class Reader:
         try:
             snapshot.restore(course, told, self.saved, ended)
         except (KeyError, ValueError) as error:
-            raise ValueError(f"{self.root} fits no such run: {error}.") from None
+            raise self._strange(error) from None
         course.warming.kept.restore(layout.warmup_kept(self.rows, told["shared"]))
         if course.keep == "draws":
             kept = layout.draws_kept(course.target, self.rows, told["shared"])
             course.sampling.kept.restore(kept)
+
+    def _strange(self, error: Exception) -> files.StoreError:
+        """What was saved is whole, but not what is asked for here."""
+        version = self.description["around"]["snaper"]
+        return files.StoreError(
+            f"{self.root} holds another kind of run ({error}): use snaper {version}, and give "
+            "functions as they were, or open the folder by xarray."
+        )
 
     def forget(self) -> None:
         """Rows that are held elsewhere."""
