@@ -46,7 +46,19 @@ MAY_IMPORT = {
     # Learners see arrays, the running moments, and nothing of each other.
     "adapt": {"_types", "hmc", "metric", "adapt.*"},
     "adapt.ema": {"_types"},
-    "adapt.auto": {"adapt.dense", "adapt.metric", "adapt.moments", "metric"},
+    "adapt.auto": {"adapt.dense", "adapt.low_rank", "adapt.moments", "metric"},
+    "adapt.due": {"_types"},
+    "adapt.dense": {"_types", "ensemble", "metric", "adapt.due", "adapt.ema", "adapt.moments"},
+    "adapt.low_rank": {
+        "_types",
+        "ensemble",
+        "metric",
+        "adapt.dense",
+        "adapt.due",
+        "adapt.ema",
+        "adapt.metric",
+        "adapt.moments",
+    },
     "adapt.held": {"adapt.metric", "adapt.moments", "metric"},
     "adapt.*": {"_types", "ensemble", "hmc", "metric", "adapt.ema", "adapt.moments"},
     # The algorithm, and stretches of it.

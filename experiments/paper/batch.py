@@ -16,7 +16,7 @@ SEEDS_OF_ONE = State(key=0, step=None, num_one_step=None, num_warmup=None, chain
 """Which axis of a state counts seeds; the number of the transition is shared."""
 
 # Loops whose length is known only on the device stay there.
-_ON_GPU = {
+ON_GPU = {
     "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,CONDITIONAL,WHILE,"
     "DYNAMIC_SLICE_FUSION"
 }
@@ -56,7 +56,7 @@ def _start(preset: str, target, keys, x, warmup):
 
 @cache
 def _compiled():
-    options = _ON_GPU if jax.default_backend() == "gpu" else None
+    options = ON_GPU if jax.default_backend() == "gpu" else None
     return jax.jit(_advance, static_argnums=0, compiler_options=options)
 
 
