@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments import metrics_table
 from experiments.paper import figures, page, plan
 from experiments.paper.problems import PROBLEMS
 from experiments.paper.results import COLUMNS, PRINTED, Results
@@ -16,6 +17,11 @@ def test_the_page_on_starts_is_generated():
     module = runpy.run_path(str(ROOT / "experiments" / "starts_table.py"))
     results = ROOT / "docs" / "results"
     assert module["page"](results / "starts.jsonl") == (results / "starts.md").read_text()
+
+
+def test_the_page_on_metrics_is_generated():
+    written = (metrics_table.RESULTS / "metrics.md").read_text(encoding="utf-8")
+    assert metrics_table.page() == written, "run `python -m experiments.metrics_table`"
 
 
 def test_the_page_on_the_paper_is_generated():
