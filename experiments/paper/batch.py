@@ -15,12 +15,6 @@ SLOTS = 10  # draws that one call brings
 SEEDS_OF_ONE = State(key=0, step=None, num_one_step=None, num_warmup=None, chains=0, adapt=0)
 """Which axis of a state counts seeds; the number of the transition is shared."""
 
-# Loops whose length is known only on the device stay there.
-_ON_GPU = {
-    "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,CONDITIONAL,WHILE,"
-    "DYNAMIC_SLICE_FUSION"
-}
-
 
 class Batch:
     """The runs of some seeds with one setting, at the start of warm-up."""
@@ -56,7 +50,7 @@ def _start(preset: str, target, keys, x, warmup):
 
 @cache
 def _compiled():
-    options = _ON_GPU if jax.default_backend() == "gpu" else None
+    options = chunk.COMMAND_BUFFERS if jax.default_backend() == "gpu" else None
     return jax.jit(_advance, static_argnums=0, compiler_options=options)
 
 

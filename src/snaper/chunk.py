@@ -1,6 +1,5 @@
 """The compiled part of a run: a stretch of transitions, recorded into buffers of fixed size."""
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -14,6 +13,12 @@ from .target import Target
 
 _BUFFER_BYTES = 32 * 2**20
 _MAX_SLOTS = 4096
+
+# Loops and branches that depend on numbers of the device stay there, without a word to the host.
+COMMAND_BUFFERS = {
+    "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,CONDITIONAL,WHILE,"
+    "DYNAMIC_SLICE_FUSION"
+}
 
 
 class Tally(NamedTuple):
@@ -40,8 +45,7 @@ def capacity(num_chains: int, dim: int, itemsize: int) -> int:
     return int(min(max(_BUFFER_BYTES // bytes_per_slot, 1), _MAX_SLOTS))
 
 
-@partial(jax.jit, static_argnames=("config", "slots"))
-def advance(
+def _advance(
     target: Target,
     config: Config,
     state: State,
@@ -85,3 +89,15 @@ def advance(
         return state, record, tally
 
     return jax.lax.fori_loop(0, num_steps, body, (state, record, tally))
+
+
+advance = jax.jit(_advance, static_argnames=("config", "slots"))
+_advance_on_gpu = jax.jit(
+    _advance, static_argnames=("config", "slots"), compiler_options=COMMAND_BUFFERS
+)
+
+
+def compiled(state: State):
+    """`advance`, compiled for where the chains are."""
+    on_gpu = {device.platform for device in state.chains.x.devices()} == {"gpu"}
+    return _advance_on_gpu if on_gpu else advance

@@ -4,6 +4,7 @@ The metric enters as a linear map L: momenta are standard normal, dx/dt = L v, d
 p(x).
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -12,6 +13,7 @@ import jax.numpy as jnp
 from ._types import Key, LogDensity, PerChain, Positions, Scalar
 from .metric import Metric
 
+GROUP = 8  # leapfrog steps of one turn on a GPU; a power of two
 DIVERGENCE = 1000.0  # an energy error beyond this is a failure of the integrator
 
 
@@ -103,9 +105,30 @@ def leapfrog(
         return x, kick(v, gradient(x), step_size)
 
     v = kick(v, chains.grad, 0.5 * step_size)
-    x, v = jax.lax.fori_loop(1, num_steps, body, (chains.x, v))
+    x, v = jax.lax.platform_dependent(
+        num_steps - 1,
+        (chains.x, v),
+        cuda=partial(_in_groups, body),
+        default=lambda count, carry: jax.lax.fori_loop(0, count, body, carry),
+    )
     end = init(logp, drift(x, v))
     return end, kick(v, end.grad, 0.5 * step_size)
+
+
+def _in_groups(body, count: Scalar, carry):
+    """A loop of `count` turns as loops of lengths known beforehand. A GPU waits for its host, or
+    for its own scheduler, at each turn of a loop whose length is only known there.
+    """
+
+    def turns(size: int, carry):
+        return jax.lax.fori_loop(0, size, body, carry)
+
+    carry = jax.lax.fori_loop(0, count // GROUP, lambda _, carry: turns(GROUP, carry), carry)
+    size = GROUP
+    while size > 1:
+        size //= 2
+        carry = jax.lax.cond(count & size > 0, partial(turns, size), lambda carry: carry, carry)
+    return carry
 
 
 def resolution(logp: PerChain) -> PerChain:

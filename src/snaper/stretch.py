@@ -65,7 +65,7 @@ def advance(
         first_slot = -(-recorder.done // recorder.thin)
         last = (first_slot + slots - 1) * recorder.thin  # the transition that fills the buffer
         size = min(num_steps, last - recorder.done + 1)
-        state, record, tally = chunk.advance(
+        state, record, tally = chunk.compiled(state)(
             target, config, state, recorder.done, size, recorder.thin, slots=slots
         )
         recorder.append(record, tally, size)
