@@ -10,20 +10,24 @@ from pathlib import Path
 
 import jax
 
-from . import loops, overhead
+from . import loops, overhead, parts
 from .problems import PROBLEMS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "bench"
-TABLES = ("overhead", "loops")
+TABLES = ("overhead", "loops", "parts")
 MEAN_STEPS = (4, 16)
 
 
-def tasks(table: str, problems: list[str], chains: list[int]) -> Iterator[tuple[str, partial]]:
+def tasks(
+    table: str, problems: list[str], chains: list[int], budget: float
+) -> Iterator[tuple[str, partial]]:
     """What to measure for a table: a name, and the call that does."""
     for problem in problems:
         for number in chains:
             if table == "overhead":
-                yield f"{problem}-{number}", partial(overhead.measure, problem, number)
+                yield f"{problem}-{number}", partial(overhead.measure, problem, number, budget)
+            elif table == "parts":
+                yield f"{problem}-{number}", partial(parts.measure, problem, number)
             elif table == "loops":
                 for steps in MEAN_STEPS:
                     name = f"{problem}-{number}-{steps}"
@@ -43,10 +47,11 @@ def main() -> None:
     parser.add_argument("--chains", nargs="+", type=int, default=[64, 1024])
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin nothing after")
+    parser.add_argument("--budget", type=float, default=4.0, help="seconds of a timed phase")
     chosen = parser.parse_args()
     began = time.monotonic()
     for table in chosen.tables:
-        for name, measure in tasks(table, chosen.problems, chosen.chains):
+        for name, measure in tasks(table, chosen.problems, chosen.chains, chosen.budget):
             if time.monotonic() - began > chosen.seconds:
                 return
             at = time.monotonic()
