@@ -37,6 +37,7 @@ MAY_IMPORT = {
     "ensemble": {"_types"},
     "jitter": {"_types"},
     "metric": {"_types"},
+    "prng": {"_types"},
     "target": {"_types"},
     "hmc": {"_types", "metric"},
     "slowest": {"_types", "adapt.ema", "ensemble", "hmc"},
@@ -50,7 +51,7 @@ MAY_IMPORT = {
     # The algorithm, and stretches of it.
     "config": {"_types", "adapt", "clock", "criteria", "hmc", "jitter", "slowest"},
     "nuts": {"_types", "adapt", "config", "criteria", "hmc", "jitter", "metric"},
-    "sampler": {"_types", "adapt", "config", "criteria", "hmc", "target"},
+    "sampler": {"_types", "adapt", "config", "criteria", "hmc", "prng", "target"},
     "chunk": {"_types", "config", "sampler", "target"},
     "starts": {"_types", "hmc", "sampler", "target"},
     # Around it: what is recorded, said and shown.

@@ -60,6 +60,7 @@ def step(
     """
     key_momentum, key_accept = jax.random.split(key)
     v0 = jax.random.normal(key_momentum, chains.x.shape, chains.x.dtype)
+    v0 = jax.lax.optimization_barrier(v0)  # or each of its uses draws it again
     end, v1 = leapfrog(logp, chains, v0, step_size, metric, num_leapfrog)
 
     log_ratio = end.logp - chains.logp - 0.5 * jnp.sum(v1**2 - v0**2, axis=-1)
