@@ -21,12 +21,12 @@ def measure(problem: str, chains: int, count: int = 300, warmup: int = 500) -> d
     tuned = snaper.sample(target, warmup=warmup, draws=10, init=x, seed=1, **size)
     sampling, bare = tuned.state, Bare(target, tuned.state.chains.x)
     warming = sampling._replace(num_warmup=sampling.step + count)
-    slots = stretch.slots(chains, target, None)
     options = chunk.COMMAND_BUFFERS if jax.default_backend() == "gpu" else None
     step = jax.jit(_step, static_argnums=1, compiler_options=options)
     found = {}
     for phase, state in {"warm-up": warming, "sampling": sampling}.items():
-        advance = partial(chunk.compiled(state), target, chosen, state, 0, count, 1, slots=slots)
+        buffer = stretch.buffer(chains, target, None)
+        advance = partial(buffer.advance, target, chosen, state, 0, count, 1)
         _, record, _ = advance()
         steps = np.asarray(record.info.n_steps)[:count]
         hyper = chosen.adapt.value(state.adapt, jnp.asarray(False))

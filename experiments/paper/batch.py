@@ -56,9 +56,11 @@ def _compiled():
 
 def _advance(preset: str, target, numbers: Numbers, states: State, first, num_steps, thin):
     config = settings.config(preset, numbers)
-    advance = chunk.advance.__wrapped__  # the plain function: these settings hold traced numbers
+    # The plain functions: these settings hold traced numbers.
+    empty, advance = chunk.empty.__wrapped__, chunk.advance.__wrapped__
 
     def one(state):
-        return advance(target, config, state, first, num_steps, thin, SLOTS)
+        record = empty(target, config, state, SLOTS)
+        return advance(target, config, state, record, first, num_steps, thin)
 
     return jax.vmap(one, in_axes=(SEEDS_OF_ONE,), out_axes=(SEEDS_OF_ONE, 0, 0))(states)

@@ -1,5 +1,6 @@
 """The compiled part of a run: a stretch of transitions, recorded into buffers of fixed size."""
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -45,25 +46,30 @@ def capacity(num_chains: int, dim: int, itemsize: int) -> int:
     return int(min(max(_BUFFER_BYTES // bytes_per_slot, 1), _MAX_SLOTS))
 
 
+@partial(jax.jit, static_argnames=("config", "slots"))
+def empty(target: Target, config: Config, state: State, slots: int) -> Record:
+    """A buffer for chains like these."""
+    moved, info = jax.eval_shape(partial(sampler.step, target, config), state)
+    row = Record(moved.chains.x, info)
+    return jax.tree.map(lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), row)
+
+
 def _advance(
     target: Target,
     config: Config,
     state: State,
+    record: Record,
     first: Scalar,
     num_steps: Scalar,
     thin: Scalar,
-    slots: int,
 ) -> tuple[State, Record, Tally]:
     """`num_steps` transitions, of which those whose number since `first` = 0 is a multiple of
-    `thin` are recorded.
+    `thin` are recorded, in place of what `record` held.
 
     Numbers are traced, so that one compiled function serves warm-up and sampling of any length. A
     slot is written until the transition that it is for, which is the last to write it; a slot whose
     transition is not reached holds a leftover and is not read.
     """
-    state_shape, info_shape = jax.eval_shape(lambda s: sampler.step(target, config, s), state)
-    row = Record(state_shape.chains.x, info_shape)
-    record = jax.tree.map(lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), row)
     none = jnp.zeros(state.chains.logp.shape, jnp.int32)
     zero = jnp.zeros((), jnp.int32)
     zeros = jnp.zeros_like(state.chains.logp)
@@ -91,10 +97,10 @@ def _advance(
     return jax.lax.fori_loop(0, num_steps, body, (state, record, tally))
 
 
-advance = jax.jit(_advance, static_argnames=("config", "slots"))
-_advance_on_gpu = jax.jit(
-    _advance, static_argnames=("config", "slots"), compiler_options=COMMAND_BUFFERS
-)
+# The buffer is written where it is: a new one for each stretch takes as long as many transitions.
+_compile = partial(jax.jit, _advance, static_argnames="config", donate_argnames="record")
+advance = _compile()
+_advance_on_gpu = _compile(compiler_options=COMMAND_BUFFERS)
 
 
 def compiled(state: State):

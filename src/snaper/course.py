@@ -15,7 +15,7 @@ from .progress import Display, Snapshot
 from .record import Recorder
 from .result import Run, Tuning
 from .sampler import State
-from .stretch import Pace, Whole, advance
+from .stretch import Buffer, Pace, Whole, advance
 from .target import Target
 from .until import Count, Progress, Stopped, Until
 from .watch import Watch
@@ -30,7 +30,7 @@ class Course:
     state: State
     warming: Recorder[Statistics]
     sampling: Recorder[Draws | Nothing]
-    slots: int  # of the buffer between the two
+    buffer: Buffer  # between the two
     pace: Pace
     between: Pace | Whole  # looks
     bar: Display
@@ -73,7 +73,7 @@ class Course:
         self.clock.append(time.monotonic())
 
     def _advance(self, phase: str, recorder: Recorder, size: int) -> None:
-        self.state = advance(self.target, self.config, self.state, recorder, size, self.slots)
+        self.state = advance(self.target, self.config, self.state, recorder, size, self.buffer)
         done = self.warming.done + self.sampling.done
         self.bar.show(done, lambda: self._snapshot(phase, recorder))
 

@@ -18,7 +18,7 @@ from .models import as_target
 from .record import Recorder, num_kept
 from .result import Run, Tuning
 from .slowest import Slowest
-from .stretch import Pace, Whole, slots
+from .stretch import Pace, Whole, buffer
 from .until import FIRST_LOOK, LONGEST, Count, Until
 
 
@@ -112,7 +112,7 @@ def sample(
         state=sampler.init(key_run, target, chosen, start.x, warmup, given),
         warming=Recorder(chains, warmup, 1, statistics),
         sampling=Recorder(chains, goal.max_draws, thin, kept),
-        slots=slots(chains, target, None if until is None else LONGEST),
+        buffer=buffer(chains, target, None if until is None else LONGEST),
         pace=pace,
         between=pace if timed else Whole(),
         bar=display.start(warmup + goal.max_draws, progress, certain=until is None),
