@@ -73,6 +73,7 @@ MAY_IMPORT = {
     "watch": {"config", "diagnostics.*", "sampler", "target"},
     "until": {"diagnostics.judged"},
     "arviz": set(),
+    "cache": set(),
     "interrupt": set(),
     "progress": set(),
     "result": {
@@ -105,6 +106,7 @@ MAY_IMPORT = {
     "arguments": {"adapt", "config", "result", "starts", "target", "until"},
     "run": {
         "arguments",
+        "cache",
         "config",
         "course",
         "criteria",

@@ -1,5 +1,6 @@
 """The public driver: `sample`."""
 
+import os
 import sys
 from contextlib import closing
 from typing import Any
@@ -8,6 +9,7 @@ import jax
 
 from . import arguments, sampler
 from . import progress as display
+from .cache import kept_in
 from .config import Config
 from .course import Course
 from .criteria import Criterion
@@ -43,6 +45,7 @@ def sample(
     thin: int = 1,
     progress: bool = True,
     chunk: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
     model_kwargs: dict[str, Any] | None = None,
 ) -> Run:
     """Draw from a target with many chains that tune themselves together.
@@ -78,6 +81,8 @@ def sample(
         progress: show progress; changes nothing else.
         chunk: transitions per compiled stretch; None sizes them to about half a second, or with
             `until` from look to look. Changes no draw.
+        cache: a directory where compiled code is kept for other processes, or None: compiling
+            takes seconds. JAX's own settings stay as they are.
         model_kwargs: keyword arguments of a NumPyro model.
     """
     count = arguments.count
@@ -125,7 +130,7 @@ def sample(
         num_replaced=start.num_replaced,
         one_start=start.all_one,
     )
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, kept_in(cache):
         with closing(course.bar):
             course.warm_up(interrupt)
             course.draw(interrupt)
