@@ -75,6 +75,7 @@ MAY_IMPORT = {
     "arviz": set(),
     "cache": set(),
     "interrupt": set(),
+    "lapack": set(),
     "progress": set(),
     "result": {
         "adapt",
@@ -113,6 +114,7 @@ MAY_IMPORT = {
         "diagnostics.functions",
         "interrupt",
         "keep",
+        "lapack",
         "models",
         "progress",
         "record",

@@ -16,6 +16,7 @@ from .criteria import Criterion
 from .diagnostics import functions
 from .interrupt import Interrupt
 from .keep import TRACES, Draws, Nothing, Statistics
+from .lapack import one_thread
 from .models import as_target
 from .record import Recorder, num_kept
 from .result import Run, Tuning
@@ -130,7 +131,7 @@ def sample(
         num_replaced=start.num_replaced,
         one_start=start.all_one,
     )
-    with Interrupt() as interrupt, kept_in(cache):
+    with Interrupt() as interrupt, kept_in(cache), one_thread():
         with closing(course.bar):
             course.warm_up(interrupt)
             course.draw(interrupt)
