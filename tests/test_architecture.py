@@ -76,6 +76,7 @@ MAY_IMPORT = {
     "cache": set(),
     "interrupt": set(),
     "lapack": set(),
+    "memory": set(),
     "progress": set(),
     "result": {
         "adapt",
@@ -104,7 +105,7 @@ MAY_IMPORT = {
         "until",
         "watch",
     },
-    "arguments": {"adapt", "config", "result", "starts", "target", "until"},
+    "arguments": {"adapt", "config", "hmc", "memory", "result", "starts", "target", "until"},
     "run": {
         "arguments",
         "cache",

@@ -46,6 +46,7 @@ def sample(
     thin: int = 1,
     progress: bool = True,
     chunk: int | None = None,
+    at_once: int | None = None,
     cache: str | os.PathLike[str] | None = None,
     model_kwargs: dict[str, Any] | None = None,
 ) -> Run:
@@ -82,6 +83,8 @@ def sample(
         progress: show progress; changes nothing else.
         chunk: transitions per compiled stretch; None sizes them to about half a second, or with
             `until` from look to look. Changes no draw.
+        at_once: chains whose gradients are computed together; None for all of them. Fewer need less
+            memory and more time; all chains still learn together.
         cache: a directory where compiled code is kept for other processes, or None: compiling
             takes seconds. JAX's own settings stay as they are.
         model_kwargs: keyword arguments of a NumPyro model.
@@ -101,6 +104,8 @@ def sample(
     groups = None if superchains is None else arguments.groups(superchains, chains)
     target = as_target(model, args, model_kwargs or {})
     chosen = arguments.chosen_config(preset, criterion, metric, target_accept, max_leapfrog)
+    if at_once is not None:
+        chosen = arguments.in_blocks(chosen, count("at_once", at_once, 1))
     key_start, key_run = jax.random.split(arguments.random_key(seed))
     start = arguments.find_starts(key_start, target, chains, groups, init)
     given = None if tuning is None else arguments.hyperparams(tuning, target, chosen, warmup)
@@ -111,6 +116,10 @@ def sample(
         statistics, kept = Statistics(chains), Draws(*shape, num_kept(least, thin))
     else:
         statistics, kept = Statistics(chains, TRACES), Nothing(*shape)
+    room = buffer(chains, target, None if until is None else LONGEST)
+    too_much = arguments.too_much(target, chosen, chains, room.slots, num_kept(least, thin), keep)
+    if too_much is not None:
+        print(f"snaper: {too_much}", file=sys.stderr)
     timed = until is None or until.max_seconds is not None or chunk is not None
     course = Course(
         target=target,
@@ -118,7 +127,7 @@ def sample(
         state=sampler.init(key_run, target, chosen, start.x, warmup, given),
         warming=Recorder(chains, warmup, 1, statistics),
         sampling=Recorder(chains, goal.max_draws, thin, kept),
-        buffer=buffer(chains, target, None if until is None else LONGEST),
+        buffer=room,
         pace=pace,
         between=pace if timed else Whole(),
         bar=display.start(warmup + goal.max_draws, progress, certain=until is None),

@@ -14,6 +14,7 @@ from .hmc import Chains
 from .target import Target
 
 EXPERIENCE = 1000  # transitions that given hyperparameters count as, so that they are not unlearnt
+BLOCK = 256  # chains whose starts are looked at together
 
 
 class State(NamedTuple):
@@ -67,7 +68,8 @@ def init(
 @jax.jit
 def evaluate(target: Target, x: Positions) -> Chains:
     """Chains at the given points, with density and gradient there."""
-    return hmc.init(target.logp, x)
+    # Once per run: time is no object, and memory is what larger blocks would need more of.
+    return hmc.init(target.logp, x, None if len(x) <= BLOCK else BLOCK)
 
 
 @partial(jax.jit, static_argnums=0)
