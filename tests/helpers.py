@@ -38,6 +38,15 @@ def one_sentence(message):
     return message.endswith(".") and "\n" not in message and len(message) < 300
 
 
+def errors_off(values, truth):
+    """Standard errors between the mean of values [chain, draw, ...] and the truth, the largest over
+    what else there is; by how chains differ, so that nothing is assumed of their correlation.
+    """
+    means = np.mean(values, axis=1, dtype=np.float64)
+    error = means.std(axis=0, ddof=1) / np.sqrt(len(means))
+    return float(np.max(np.abs(means.mean(axis=0) - truth) / error))
+
+
 def quadrature(dim):
     """Points (x, v) and weights that integrate polynomials against a standard normal exactly."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(5)

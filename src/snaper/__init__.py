@@ -4,9 +4,11 @@ from . import criteria, nuts, targets
 from .config import Config
 from .models import from_numpyro, from_pymc
 from .result import Run, Tuning
+from .resume import load, resume
 from .run import sample
 from .sampler import init, step
 from .starts import InitializationError
+from .store import StoreError
 from .target import Target
 from .until import Until
 
@@ -14,6 +16,7 @@ __all__ = [
     "Config",
     "InitializationError",
     "Run",
+    "StoreError",
     "Target",
     "Tuning",
     "Until",
@@ -21,7 +24,9 @@ __all__ = [
     "from_numpyro",
     "from_pymc",
     "init",
+    "load",
     "nuts",
+    "resume",
     "sample",
     "step",
     "targets",

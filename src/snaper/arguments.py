@@ -68,13 +68,11 @@ def in_blocks(chosen: Config, at_once: int) -> Config:
     return replace(chosen, move=hmc.Blocks(at_once))
 
 
-def too_much(
-    target: Target, chosen: Config, chains: int, slots: int, draws: int, keep: str
-) -> str | None:
+def too_much(target: Target, chosen: Config, chains: int, slots: int, draws: int) -> str | None:
     """What will not fit into memory, if something will not."""
     size = (chains, target.dim, target.dtype.itemsize)
     on_device = memory.device_bytes(*size, slots, _dense(chosen, target.dim))
-    return memory.complaint(on_device, memory.host_bytes(*size, draws if keep == "draws" else 0))
+    return memory.complaint(on_device, memory.host_bytes(*size, draws))
 
 
 def until(until: Any, chains: int, chunk: int | None) -> Until:
@@ -116,7 +114,7 @@ def find_starts(
             f"{different}{why}: give one usable point for each, or leave init= out."
         )
     size = chains // superchains
-    return Starts(jnp.repeat(found.x, size, axis=0), size * found.num_replaced)
+    return Starts(jnp.repeat(found.x, size, axis=0), size * found.num_replaced, found.why)
 
 
 def hyperparams(tuning: Tuning, target: Target, config: Config, warmup: int) -> Hyperparams:

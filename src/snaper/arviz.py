@@ -22,9 +22,9 @@ def convert(run: Any, warmup: bool, unconstrained: bool) -> Any:
             "to_arviz needs ArviZ, which is not installed: pip install 'snaper[arviz]'."
         ) from None
     is_tree = int(arviz.__version__.split(".")[0]) >= 1
-    attributes = _attributes(run)
-    dims = {_plain(name): [*map(_plain, axes)] for name, axes in run.target.dims.items()}
-    coords = {_plain(axis): values for axis, values in run.target.coords.items()}
+    attributes = attributes_of(run)
+    dims = {plain(name): [*map(plain, axes)] for name, axes in run.target.dims.items()}
+    coords = {plain(axis): values for axis, values in run.target.coords.items()}
     with warnings.catch_warnings():
         # To ArviZ more chains than draws look like transposed arrays; here they are usual.
         warnings.filterwarnings("ignore", "More chains|Found chain dimension", UserWarning)
@@ -32,9 +32,9 @@ def convert(run: Any, warmup: bool, unconstrained: bool) -> Any:
             group: arviz.dict_to_dataset(
                 arrays,
                 attrs=attributes,
-                dims=_dims(dims, coords, group, arrays),
+                dims=named_axes(dims, coords, group, arrays),
                 coords=coords,
-                **{"sample_dims" if is_tree else "default_dims": _sample_dims(group)},
+                **{"sample_dims" if is_tree else "default_dims": sample_dims(group)},
             )
             for group, arrays in _groups(run, warmup, unconstrained).items()
         }
@@ -58,13 +58,13 @@ def _groups(run: Any, warmup: bool, unconstrained: bool) -> Groups:
         "constant_data": run.target.constants,
     }
     return {
-        group: {_plain(name): array for name, array in arrays.items()}
+        group: {plain(name): array for name, array in arrays.items()}
         for group, arrays in groups.items()
         if arrays
     }
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """A name without slashes, of which NumPyro's scopes are full: DataTree and netCDF take them for
     paths.
     """
@@ -82,11 +82,11 @@ def _unconstrained(run: Any) -> dict[str, np.ndarray]:
     }
 
 
-def _sample_dims(group: str) -> list[str]:
+def sample_dims(group: str) -> list[str]:
     return [] if group.endswith("_data") else ["chain", "draw"]
 
 
-def _dims(
+def named_axes(
     dims: dict[str, list[str]],
     coords: dict[str, np.ndarray],
     group: str,
@@ -98,7 +98,7 @@ def _dims(
     dims = {name: axes for name, axes in dims.items() if name in arrays}
     if group not in ("unconstrained_posterior", "constant_data"):
         return dims
-    skipped = len(_sample_dims(group))
+    skipped = len(sample_dims(group))
     return {
         name: axes
         for name, axes in dims.items()
@@ -117,7 +117,7 @@ def _num_warmup(run: Any) -> int:
     return run.warmup_stats["step_size"].shape[1]
 
 
-def _attributes(run: Any) -> dict[str, Any]:
+def attributes_of(run: Any) -> dict[str, Any]:
     """By the schema's names."""
     attributes = {
         "created_at": datetime.datetime.now(datetime.UTC).isoformat(),

@@ -1,4 +1,4 @@
-"""The command `snaper`: list the built-in targets, and sample one."""
+"""The command `snaper`: list the built-in targets, sample one, go on with that."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         arguments.run(arguments)
-    except (ValueError, TypeError, RuntimeError) as error:
+    except (ImportError, ValueError, TypeError, RuntimeError) as error:
         print(f"snaper: {error}", file=sys.stderr)
         return 2
     return 0
@@ -42,7 +42,16 @@ def _parser() -> argparse.ArgumentParser:
         sampling.add_argument(f"--{option}", type=int, default=default, metavar="N", help=meaning)
     sampling.add_argument("--criterion", default="auto", help="what trajectories are tuned for")
     sampling.add_argument("--preset", default="default", help="default or paper")
+    sampling.add_argument("--store", metavar="PATH", help="a new folder that the run is kept in")
     sampling.set_defaults(run=_sample)
+
+    resuming = commands.add_parser("resume", help="go on with a run that was kept by --store")
+    resuming.add_argument("store", metavar="PATH", help="the folder")
+    resuming.add_argument("name", metavar="NAME", help="of the target that was sampled")
+    resuming.add_argument(
+        "--draws", type=int, metavar="N", help="to have in all (default: as were wanted)"
+    )
+    resuming.set_defaults(run=_resume)
     return parser
 
 
@@ -60,6 +69,13 @@ def _sample(arguments: argparse.Namespace) -> None:
     from .run import sample
     from .targets import get
 
-    names = ("chains", "warmup", "draws", "seed", "criterion", "preset")
+    names = ("chains", "warmup", "draws", "seed", "criterion", "preset", "store")
     run = sample(get(arguments.name), **{name: getattr(arguments, name) for name in names})
     print(run.summary())
+
+
+def _resume(arguments: argparse.Namespace) -> None:
+    from .resume import resume
+    from .targets import get
+
+    print(resume(arguments.store, get(arguments.name), draws=arguments.draws).summary())

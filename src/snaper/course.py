@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +20,24 @@ from .stretch import Buffer, Pace, Whole, advance
 from .target import Target
 from .until import Count, Progress, Stopped, Until
 from .watch import Watch
+
+
+class Keeper(Protocol):
+    """Keeps a run safe while it goes on."""
+
+    def after_stretch(self, course: "Course") -> None: ...
+
+    def finish(self, course: "Course", run: Run) -> None: ...
+
+
+class Nobody:
+    """Keeps nothing."""
+
+    def after_stretch(self, course: "Course") -> None:
+        pass
+
+    def finish(self, course: "Course", run: Run) -> None:
+        pass
 
 
 @dataclass
@@ -41,23 +60,29 @@ class Course:
     keep: str
     tuned: bool  # began with given values
     num_replaced: int  # starting points
+    replaced_for: str  # what was wrong with the first of them
     one_start: bool  # shared by all chains
+    keeper: Keeper = field(default_factory=Nobody)
     clock: list[float] = field(default_factory=lambda: [time.monotonic()])
+    looked: int = 0  # draws at the last look at the goal
     rule: str | None = None  # that ended sampling
+    began: State = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.state
 
     def warm_up(self, interrupt: Interrupt) -> None:
         """Learn, until warm-up is over or Ctrl-C."""
         for size in self.pace.stretches(self.warming, self.warming.wanted, interrupt):
             self._advance("warm-up", self.warming, size)
-        self.clock.append(time.monotonic())
+        if len(self.clock) == 1:  # where sampling goes on, that has begun before
+            self.clock.append(time.monotonic())
 
     def draw(self, interrupt: Interrupt) -> None:
         """Sample with what was learnt, until the goal is reached, a limit met, or Ctrl-C."""
-        named = self.keep == "moments"
-        watch = Watch(self.target, self.config, self.state, self.superchains, named, self.functions)
-        self.sampling.watch = watch
+        watch = self.sampling.watch = self.sampling.watch or self.new_watch()
         while self.rule is None and not interrupt.requested:
-            look_at = self.goal.next_look(self.sampling.done, self.least)
+            look_at = self.goal.next_look(self.looked, self.least)
             pace = self.pace if self.sampling.done < self.least else self.between
             late = False
             for size in pace.stretches(self.sampling, look_at, interrupt):
@@ -67,21 +92,34 @@ class Course:
                     look_at = min(look_at, self.least)  # from where on any look counts
                     break
             if self.sampling.done >= look_at:  # not so after Ctrl-C
+                self.looked = self.sampling.done
                 self.rule = self.goal.rule(self._progress(), watch.asked())
             if late and self.rule is None:
                 self.rule = "max_seconds"
         self.clock.append(time.monotonic())
 
+    def new_watch(self) -> Watch:
+        """Over draws that are to come."""
+        named = self.keep == "moments"
+        return Watch(self.target, self.config, self.state, self.superchains, named, self.functions)
+
     def _advance(self, phase: str, recorder: Recorder, size: int) -> None:
         self.state = advance(self.target, self.config, self.state, recorder, size, self.buffer)
         done = self.warming.done + self.sampling.done
         self.bar.show(done, lambda: self._snapshot(phase, recorder))
+        self.keeper.after_stretch(self)
+
+    def seconds(self) -> tuple[float, float]:
+        """Of warm-up and of sampling, so far."""
+        began, *ends = self.clock
+        warm, end = (*ends, time.monotonic(), time.monotonic())[:2]
+        return warm - began, end - warm
 
     def result(self) -> Run:
         """All of it, for the user."""
         warming, sampling, watch = self.warming, self.sampling, self.sampling.watch
         assert watch is not None
-        seconds = (self.clock[1] - self.clock[0], self.clock[2] - self.clock[1])
+        seconds = self.seconds()
         stopped = Stopped(self.rule or "interrupted", sampling.done, sampling.gradients, seconds[1])
         return Run(
             target=self.target,
@@ -138,6 +176,7 @@ class Course:
         return findings.Facts(
             num_chains=logp.size,
             num_replaced=self.num_replaced,
+            replaced_for=self.replaced_for,
             target_accept=config.adapt.step_size.target,
             max_leapfrog=config.max_leapfrog,
             tuned=self.tuned,
@@ -151,6 +190,7 @@ class Course:
             warmup_length=warming.kept.trace("mean_trajectory_length"),
             warmup_cap=int(config.cap(state.num_warmup - 1, state.num_one_step, jnp.asarray(True))),
             unusable=_unusable(warming.kept.trace("criterion")),
+            warmup_diverging=int(warming.diverging.sum()),
             accept_prob=sampling.accept_prob / draws,
             accepted=sampling.accepted,
             diverging=sampling.diverging,
@@ -158,12 +198,29 @@ class Course:
             lp=sampling.lp / draws,
             resolution=float(np.median(np.finfo(logp.dtype).eps * np.abs(logp))),
             one_start=self.one_start,
+            flat=self._flat(),
+            outward=_outward(state),
+            ends=np.asarray(state.chains.x),
             mixing=mixing,
             asked=asked,
             converged=stopped.rule == "converged",
             limit=_limit(self.goal, stopped),
             tightness=bound.tightness if isinstance(bound, certificate.Bound) else float("nan"),
         )
+
+    def _flat(self) -> np.ndarray:
+        """Which coordinates no chain felt a gradient in, where it began and where it ended."""
+        both = np.concatenate([self.began.chains.grad, self.state.chains.grad])
+        return np.all(both == 0.0, axis=0)
+
+
+def _outward(state: State) -> np.ndarray:
+    """Share of chains that are pulled away from the middle of all, in each coordinate.
+
+    Under a proper density the mean of (x - m) times the gradient is -1 for any m.
+    """
+    x, grad = np.asarray(state.chains.x), np.asarray(state.chains.grad)
+    return np.mean(np.sign(x - np.median(x, axis=0)) * np.sign(grad) > 0, axis=0)
 
 
 def _unusable(criterion: np.ndarray) -> float:

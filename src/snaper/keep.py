@@ -16,6 +16,14 @@ class Kept(Protocol):
         """Take over the first `count` rows of a stretch, and the criterion's scalar of each."""
         ...
 
+    def newest(self, count: int) -> dict[str, np.ndarray]:
+        """What is kept of the last `count` rows, by name, [draw, ...]."""
+        ...
+
+    def restore(self, rows: dict[str, np.ndarray]) -> None:
+        """Begin with rows that were `newest` of another."""
+        ...
+
 
 class ByName(dict[str, np.ndarray]):
     """Statistics by name; asked for one that is not there, it says why."""
@@ -47,6 +55,12 @@ class Statistics:
         """One statistic, [draw, ...]."""
         return np.concatenate(self._rows[name] or [np.zeros(0)])
 
+    def newest(self, count: int) -> dict[str, np.ndarray]:
+        return {name: _tail(rows, count) for name, rows in self._rows.items()}
+
+    def restore(self, rows: dict[str, np.ndarray]) -> None:
+        self._rows = {name: [rows[name]] for name in self._rows}
+
 
 class Draws:
     """Positions, statistics and the criterion's scalar of every recorded draw.
@@ -77,6 +91,19 @@ class Draws:
             grown[:, :room] = self._x
             self._x = grown
 
+    def newest(self, count: int) -> dict[str, np.ndarray]:
+        """Positions `x`, the criterion's `scalar`, and statistics."""
+        x = np.swapaxes(self._x[:, self._done - count : self._done], 0, 1)
+        return {"x": x, "scalar": _tail(self._scalar, count), **self._statistics.newest(count)}
+
+    def restore(self, rows: dict[str, np.ndarray]) -> None:
+        x = rows["x"]
+        self._make_room(len(x))
+        self._x[:, : len(x)] = np.swapaxes(x, 0, 1)
+        self._done = len(x)
+        self._scalar.append(rows["scalar"])
+        self._statistics.restore(rows)
+
     @property
     def x(self) -> np.ndarray:
         """Positions [chain, draw, dim]."""
@@ -101,8 +128,23 @@ class Nothing:
     def add(self, record: Record, scalar: jax.Array | None, count: int) -> None:
         pass
 
+    def newest(self, count: int) -> dict[str, np.ndarray]:
+        return {}
+
+    def restore(self, rows: dict[str, np.ndarray]) -> None:
+        pass
+
     def stats(self) -> dict[str, np.ndarray]:
         return ByName()
+
+
+def _tail(pieces: list[np.ndarray], count: int) -> np.ndarray:
+    """The last rows of pieces that follow each other, of which only the last are looked at."""
+    first, found = len(pieces), 0
+    while first and found < count:
+        first -= 1
+        found += len(pieces[first])
+    return np.concatenate(pieces[first:])[found - count :]
 
 
 def _head(rows: jax.Array, count: int) -> np.ndarray:

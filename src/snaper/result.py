@@ -101,7 +101,7 @@ class Run:
                 "This run kept no draws: see run.moments, or sample with keep='draws'."
             )
         num_chains, num_draws, dim = self.unconstrained.shape
-        named = _constrain(self.target, self.unconstrained.reshape(-1, dim))
+        named = constrain(self.target, self.unconstrained.reshape(-1, dim))
         return {name: x.reshape(num_chains, num_draws, *x.shape[1:]) for name, x in named.items()}
 
     @cached_property
@@ -172,7 +172,7 @@ def _constrain_block(target: Target, x: jax.Array) -> dict[str, jax.Array]:
     return jax.vmap(_constrain_point, in_axes=(None, 0))(target, x)
 
 
-def _constrain(target: Target, x: np.ndarray) -> dict[str, np.ndarray]:
+def constrain(target: Target, x: np.ndarray) -> dict[str, np.ndarray]:
     """Named parameters at many points, in blocks of equal size, for which one compilation serves;
     what a model computes from parameters may be much larger than they are.
     """

@@ -1,28 +1,26 @@
 """The public driver: `sample`."""
 
-import os
 import sys
-from contextlib import closing
+from contextlib import closing, nullcontext
+from os import PathLike
 from typing import Any
 
 import jax
 
 from . import arguments, sampler
-from . import progress as display
 from .cache import kept_in
 from .config import Config
 from .course import Course
 from .criteria import Criterion
-from .diagnostics import functions
 from .interrupt import Interrupt
-from .keep import TRACES, Draws, Nothing, Statistics
 from .lapack import one_thread
 from .models import as_target
-from .record import Recorder, num_kept
+from .plan import Plan, least_draws
+from .record import num_kept
 from .result import Run, Tuning
 from .slowest import Slowest
-from .stretch import Pace, Whole, buffer
-from .until import FIRST_LOOK, LONGEST, Count, Until
+from .store.claim import Claim
+from .until import Until
 
 
 def sample(
@@ -47,7 +45,8 @@ def sample(
     progress: bool = True,
     chunk: int | None = None,
     at_once: int | None = None,
-    cache: str | os.PathLike[str] | None = None,
+    cache: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
     model_kwargs: dict[str, Any] | None = None,
 ) -> Run:
     """Draw from a target with many chains that tune themselves together.
@@ -83,6 +82,8 @@ def sample(
         progress: show progress; changes nothing else.
         chunk: transitions per compiled stretch; None sizes them to about half a second, or with
             `until` from look to look. Changes no draw.
+        store: a new folder, such as "run.zarr", that the run is kept in as it goes on (the extra
+            `store`); xarray and ArviZ open it. See `snaper.resume` and `snaper.load`.
         at_once: chains whose gradients are computed together; None for all of them. Fewer need less
             memory and more time; all chains still learn together.
         cache: a directory where compiled code is kept for other processes, or None: compiling
@@ -95,10 +96,9 @@ def sample(
         count("thin", thin, 1),
         count("warmup", warmup, 0),
     )
-    usual = 1000 if until is None else FIRST_LOOK * thin
-    least = usual if draws is None else count("draws", draws, 0)
-    pace = Pace(None if chunk is None else count("chunk", chunk, 1))
-    goal = Count(least) if until is None else arguments.until(until, chains, chunk)
+    least = least_draws(None if draws is None else count("draws", draws, 0), until, thin)
+    chunk = None if chunk is None else count("chunk", chunk, 1)
+    until = None if until is None else arguments.until(until, chains, chunk)
     if keep not in ("draws", "moments"):
         raise ValueError(f"keep must be 'draws' or 'moments', not {keep!r}.")
     groups = None if superchains is None else arguments.groups(superchains, chains)
@@ -107,44 +107,43 @@ def sample(
     if at_once is not None:
         chosen = arguments.in_blocks(chosen, count("at_once", at_once, 1))
     key_start, key_run = jax.random.split(arguments.random_key(seed))
-    start = arguments.find_starts(key_start, target, chains, groups, init)
-    given = None if tuning is None else arguments.hyperparams(tuning, target, chosen, warmup)
-    asked = None if until is None or until.of is None else functions.choose(target, until.of)
+    with nullcontext() if store is None else Claim(store) as claim:
+        start = arguments.find_starts(key_start, target, chains, groups, init)
+        given = None if tuning is None else arguments.hyperparams(tuning, target, chosen, warmup)
+        plan = Plan(
+            chains=chains,
+            warmup=warmup,
+            least=least,
+            thin=thin,
+            until=until,
+            chunk=chunk,
+            superchains=groups,
+            keep=keep,
+            tuned=tuning is not None,
+            num_replaced=start.num_replaced,
+            replaced_for=start.why,
+            one_start=start.all_one,
+        )
+        state = sampler.init(key_run, target, chosen, start.x, warmup, given)
+        course, interrupt = plan.course(target, chosen, state, progress), Interrupt()
+        kept = num_kept(least, thin) if keep == "draws" else 0
+        too_much = arguments.too_much(target, chosen, chains, course.buffer.slots, kept)
+        if too_much is not None:
+            print(f"snaper: {too_much}", file=sys.stderr)
+        if claim is not None:
+            course.keeper = claim.keeper(course, plan, interrupt)
+        with kept_in(cache):
+            return carry_out(course, interrupt)
 
-    shape = (chains, target.dim, target.dtype)
-    if keep == "draws":
-        statistics, kept = Statistics(chains), Draws(*shape, num_kept(least, thin))
-    else:
-        statistics, kept = Statistics(chains, TRACES), Nothing(*shape)
-    room = buffer(chains, target, None if until is None else LONGEST)
-    too_much = arguments.too_much(target, chosen, chains, room.slots, num_kept(least, thin), keep)
-    if too_much is not None:
-        print(f"snaper: {too_much}", file=sys.stderr)
-    timed = until is None or until.max_seconds is not None or chunk is not None
-    course = Course(
-        target=target,
-        config=chosen,
-        state=sampler.init(key_run, target, chosen, start.x, warmup, given),
-        warming=Recorder(chains, warmup, 1, statistics),
-        sampling=Recorder(chains, goal.max_draws, thin, kept),
-        buffer=room,
-        pace=pace,
-        between=pace if timed else Whole(),
-        bar=display.start(warmup + goal.max_draws, progress, certain=until is None),
-        goal=goal,
-        functions=asked,
-        least=least,
-        superchains=groups,
-        keep=keep,
-        tuned=tuning is not None,
-        num_replaced=start.num_replaced,
-        one_start=start.all_one,
-    )
-    with Interrupt() as interrupt, kept_in(cache), one_thread():
+
+def carry_out(course: Course, interrupt: Interrupt) -> Run:
+    """Warm up, sample, and tell what went wrong."""
+    with interrupt, one_thread():
         with closing(course.bar):
             course.warm_up(interrupt)
             course.draw(interrupt)
         run = course.result()  # Ctrl-C does not lose a finished run either
+        course.keeper.finish(course, run)
     for finding in run.findings:
         if finding.severity == "trouble":  # notes are for whoever looks at the run
             print(f"snaper: {finding}", file=sys.stderr)

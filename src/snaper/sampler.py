@@ -56,6 +56,17 @@ def init(
     Without x, 64 chains at dispersed points that are not screened.
     """
     chains = evaluate(target, target.disperse(key, 64) if x is None else x)
+    return begin(key, config, chains, num_warmup, given)
+
+
+def begin(
+    key: Key,
+    config: Config,
+    chains: Chains,
+    num_warmup: int | Scalar,
+    given: Hyperparams | None = None,
+) -> State:
+    """The same, where density and gradient are known."""
     experience = 0 if given is None else EXPERIENCE
     num_warmup = jnp.asarray(num_warmup, jnp.int32)
     share = (config.one_step_share * num_warmup.astype(jnp.float32)).astype(jnp.int32)

@@ -24,6 +24,7 @@ class Starts(NamedTuple):
 
     x: Positions
     num_replaced: int
+    why: str = ""  # the first of these was, in words
 
     @property
     def all_one(self) -> bool:
@@ -52,8 +53,7 @@ def find(
         return np.asarray(target.disperse(jax.random.fold_in(key, attempt), num_chains))
 
     x = dispersed(0) if init is None else _given(target, num_chains, init, each)
-    chains, bad = _screen(target, x)
-    first_bad = bad
+    chains, bad = first, first_bad = _screen(target, x)
     for attempt in range(1, ATTEMPTS):
         if init is not None or not bad.any():
             break
@@ -64,7 +64,8 @@ def find(
     if bad.any():
         rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
         x = np.where(bad[:, None], x[rng.choice(np.flatnonzero(~bad), num_chains)], x)
-    return Starts(jnp.asarray(x), int(first_bad.sum()))
+    why = _why(target, first, first_bad) if first_bad.any() else ""
+    return Starts(jnp.asarray(x), int(first_bad.sum()), why)
 
 
 def _screen(target: Target, x: np.ndarray) -> tuple[Chains, np.ndarray]:
@@ -130,7 +131,16 @@ def _flatten(target: Target, num_chains: int, init: Any, each: str) -> np.ndarra
 
 
 def _complaint(target: Target, chains: Chains, bad: np.ndarray, dispersed: bool, each: str) -> str:
-    """One sentence: which parameter, at which value, and what was not finite."""
+    tried = f" after {ATTEMPTS} attempts" if dispersed else ""
+    return (
+        f"{int(bad.sum())} of {bad.size} {each}s found no starting point{tried}: "
+        f"{_why(target, chains, bad)}; give init= a point where the log density and its gradient "
+        "are finite."
+    )
+
+
+def _why(target: Target, chains: Chains, bad: np.ndarray) -> str:
+    """What was not finite at the first bad point, and which parameter has which value there."""
     chain = int(np.flatnonzero(bad)[0])
     x, logp, grad = chains.x[chain], chains.logp[chain], chains.grad[chain]
     where = (
@@ -150,13 +160,7 @@ def _complaint(target: Target, chains: Chains, bad: np.ndarray, dispersed: bool,
         "gradient": f"the log density is {logp:g} and its gradient is not finite with respect to",
         "density": f"the log density is {logp:g}",
     }[where]
-    tried = f" after {ATTEMPTS} attempts" if dispersed else ""
-    link = " " if where == "gradient" else " at "
-    return (
-        f"{int(bad.sum())} of {bad.size} {each}s found no starting point{tried}: "
-        f"{what}{link}{shown}; give init= a point where the log density and its gradient are "
-        "finite."
-    )
+    return f"{what}{' ' if where == 'gradient' else ' at '}{shown}"
 
 
 def _short(value: np.ndarray) -> str:

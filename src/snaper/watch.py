@@ -1,16 +1,29 @@
 """What is known of a run while it goes on, without its draws."""
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ._types import Vector
 from .config import Config
 from .diagnostics import certificate, functions, judged, pooled, stream
 from .diagnostics.certificate import Bound, Untold
 from .diagnostics.functions import Functions
 from .diagnostics.judged import Judged
+from .diagnostics.pooled import Pooled
+from .diagnostics.stream import Stream
 from .sampler import State
 from .target import Target
+
+
+class Past(NamedTuple):
+    """All that was seen of the draws so far."""
+
+    coordinates: Stream
+    named: Pooled | None
+    asked: tuple[Vector, Stream] | None  # with its centre
 
 
 class Watch:
@@ -62,6 +75,17 @@ class Watch:
         self._look = None
         return values
 
+    @property
+    def past(self) -> Past:
+        asked = None if self._asked is None else self._asked.past
+        return Past(self._stream, self._named, asked)
+
+    @past.setter
+    def past(self, past: Past) -> None:
+        self._stream, self._named, self._look = past.coordinates, past.named, None
+        if self._asked is not None and past.asked is not None:
+            self._asked.past = past.asked
+
     def look(self) -> stream.Look:
         """Moments and diagnostics of all coordinates so far, as NumPy arrays."""
         look = self._look
@@ -111,6 +135,14 @@ class _Asked:
             scalar=stream.nobody,
             window=_window(x),
         )
+
+    @property
+    def past(self) -> tuple[Vector, Stream]:
+        return self._centre, self._stream
+
+    @past.setter
+    def past(self, past: tuple[Vector, Stream]) -> None:
+        self._centre, self._stream = past
 
     def judged(self, superchains: int | None) -> Judged:
         look = stream.look(self._stream, self._centre, superchains=superchains)

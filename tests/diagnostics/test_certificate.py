@@ -75,6 +75,7 @@ SHAPES = {
         "takes 100 draws per chain or mor",
     ),
     "constant": (np.zeros((4, 200)), "scalar never changed"),
+    "overflow": (np.full((4, 200), np.inf), "scalar overflowed"),
 }
 
 

@@ -50,13 +50,25 @@ GOOD = findings.Facts(
     capped=0,
     lp=np.linspace(-10.5, -9.5, NUM_CHAINS),
     resolution=1e-15,
+    ends=np.linspace(-3.0, 4.0, NUM_CHAINS)[:, None] * np.ones(5),
     mixing=judged(),
     tightness=0.9,
 )
 
 
 CASES = {
-    "not-mixed": ({"mixing": judged(1.5)}, "The R-hat of x[2] is 1.5 after 400 draws"),
+    "not-mixed": (
+        {"mixing": judged(1.5)},
+        "The R-hat of x[2] is 1.5 after 400 draws, and chains stand at -3 to 4: look",
+    ),
+    "overflow": (
+        {"mixing": judged(np.nan)},
+        "x[2] overflowed or was not finite, so that it has no R-hat, and chains stand at -3 to 4",
+    ),
+    "flat": (
+        {"flat": np.arange(5) > 2},
+        "The gradient with respect to x[3], x[4] is zero where chains began and where they ended",
+    ),
     "constant": (
         {"mixing": judged(constant=still(7, 1))},
         "x[1] never changed in 1 of 20 chains (number 7)",
@@ -130,10 +142,22 @@ def test_one_start_is_a_note():
     assert one_sentence(finding.sentence)
 
 
+def test_a_log_density_that_grows_outward_is_told_of_many_chains_only():
+    facts = dataclasses.replace(GOOD, outward=np.array([0.4, 0.5, 0.9, 0.6, 0.5]))
+    assert findings.find(facts) == []
+    many = {name: np.resize(getattr(GOOD, name), 64) for name in PER_CHAIN}
+    mixing = judged(constant=np.zeros((64, 5), bool))
+    (finding,) = findings.find(dataclasses.replace(facts, num_chains=64, mixing=mixing, **many))
+    assert finding.topic == "unbounded" and one_sentence(finding.sentence)
+    assert "grows outward along x[2] in 90% of chains, which stand at -3 to 4" in finding.sentence
+
+
+PER_CHAIN = ("reseeded", "accept_prob", "accepted", "diverging", "lp")
 QUIET = {
     "good run": {},
     "short chains, as split R-hat judges them": {"mixing": judged(1.8, num_draws=20)},
     "no certificate": {"tightness": float("nan")},
+    "few draws have no R-hat": {"mixing": judged(np.nan, num_draws=20)},
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 from helpers import NUM_CHAINS, normal_model
 
 import snaper
-from snaper import hmc, sampler
+from snaper import arguments, hmc, sampler
 
 SIZES = {"chains": NUM_CHAINS, "warmup": 30, "draws": 10, "progress": False, "seed": 3}
 
@@ -61,3 +61,10 @@ def test_memory_is_that_of_a_block():
         return compiled.memory_analysis().temp_size_in_bytes
 
     assert memory(4) < 0.2 * memory(None)
+
+
+def test_a_run_in_blocks_can_be_stored():
+    from snaper.store import plain
+
+    chosen = arguments.in_blocks(snaper.Config(), 5)
+    assert plain.decode(plain.encode(chosen)) == chosen

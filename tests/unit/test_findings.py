@@ -51,7 +51,10 @@ CASES = {
         {"interrupted": True, "draws_done": 400},
         "500 of 500 warm-up transitions and 400 of 1000 draws",
     ),
-    "starts": ({"num_replaced": 3}, "3 of 20 starting points"),
+    "starts": (
+        {"num_replaced": 3, "replaced_for": "the log density is nan at a = 1"},
+        "3 of 20 starting points .* the first the log density is nan at a = 1: give init=",
+    ),
     "few-chains": (
         {
             "num_chains": 4,
@@ -70,7 +73,10 @@ CASES = {
     "not-settled": ({"warmup_step_size": settling(2.0)}, "step size .* factor of 2.0"),
     "divergences": ({"diverging": one(100)}, r"100 of 20000 transitions \(0.5%\)"),
     "leapfrog-cap": ({"capped": 20}, "20 of 1000 transitions .* 1000 leapfrog"),
-    "stuck": ({"accepted": one(5, rest=GOOD.accepted)}, r"1 of 20 chains \(number 3\) hardly"),
+    "stuck": (
+        {"accepted": one(5, rest=GOOD.accepted)},
+        r"\(number 3\) hardly .* about -10.3: do not",
+    ),
     "outside": ({"lp": one(-60.0, rest=GOOD.lp)}, r"1 of 20 chains \(number 3\) stayed"),
     "acceptance": ({"accept_prob": np.full(NUM_CHAINS, 0.6)}, "Mean acceptance was 0.60 where 0.8"),
     "precision": ({"resolution": 0.5}, "last digit is worth 0.5"),
@@ -98,8 +104,29 @@ def test_trajectory_length_that_has_not_settled():
     assert finding.topic == "not-settled" and "trajectory length" in finding.sentence
 
 
+@pytest.mark.parametrize("length", [np.nan, np.inf, 0.0])
+def test_tuning_that_came_to_nothing_is_one_finding(length):
+    trace = np.where(np.arange(500) < 20, 0.3, length)
+    (finding,) = findings.find(dataclasses.replace(GOOD, warmup_length=trace))
+    assert finding.topic == "overflow" and one_sentence(finding.sentence)
+    assert f"step size of 0.3 and a trajectory length of {length:g}" in finding.sentence
+
+
+HIGH = {"accept_prob": np.full(NUM_CHAINS, 0.999)}
+
+
 def test_acceptance_too_high_is_a_finding_too():
-    assert topics(accept_prob=np.full(NUM_CHAINS, 0.999)) == ["acceptance"]
+    (finding,) = findings.find(dataclasses.replace(GOOD, **HIGH, warmup_step_size=settling(1.2)))
+    assert finding.topic == "acceptance" and "use a longer warmup=" in finding.sentence
+
+
+def test_a_step_size_kept_short_by_few_failures_is_not_put_down_to_a_short_warm_up():
+    """It has settled; transitions that fail altogether rule the harmonic mean it is tuned by."""
+    (finding,) = findings.find(dataclasses.replace(GOOD, **HIGH, warmup_diverging=50))
+    assert finding.topic == "acceptance" and one_sentence(finding.sentence)
+    assert "longer warmup" not in finding.sentence and "constraints=" in finding.sentence
+    assert "(50 of 10000 diverged or left the support in warm-up)" in finding.sentence
+    assert "keep the step size at 0.3; reparameterise" in finding.sentence
 
 
 def test_small_troubles_are_passed_over():

@@ -10,7 +10,7 @@ from helpers import NUM_CHAINS, normal_model
 
 import snaper
 from snaper import chunk, record
-from snaper import run as driver
+from snaper import plan as driver
 
 SIZES = {"chains": NUM_CHAINS, "warmup": 150, "progress": False, "seed": 5}
 

@@ -36,8 +36,8 @@ def bad_gradient(bound):
 
 
 def test_dispersed_starts_differ_and_stay_within_two():
-    x, num_replaced = starts.find(KEY, normal_model(), NUM_CHAINS)
-    assert x.shape == (NUM_CHAINS, DIM) and num_replaced == 0
+    x, num_replaced, why = starts.find(KEY, normal_model(), NUM_CHAINS)
+    assert x.shape == (NUM_CHAINS, DIM) and num_replaced == 0 and why == ""
     assert np.abs(x).max() < 2 and len(np.unique(x)) == x.size
     assert np.std(x) > 0.7
     again = starts.find(jax.random.key(1), normal_model(), NUM_CHAINS).x
@@ -75,15 +75,15 @@ NAMED = {"mean": GIVEN[:, :2], "scale": np.exp(GIVEN[:, 2])}
 )
 def test_points_are_taken_in_any_form(init, expected):
     """Arrays are unconstrained; named parameters are as the log density sees them."""
-    x, num_replaced = starts.find(KEY, normal_model(), NUM_CHAINS, init)
+    x, num_replaced, _ = starts.find(KEY, normal_model(), NUM_CHAINS, init)
     np.testing.assert_allclose(x, expected)
     assert num_replaced == 0 and x.dtype == jnp.float64
 
 
 @pytest.mark.parametrize("outside", [-jnp.inf, jnp.inf, jnp.nan])
 def test_dispersed_starts_outside_the_support_are_drawn_again(outside):
-    x, num_replaced = starts.find(KEY, bounded(0.5, outside), 32)
-    assert 0 < num_replaced < 32
+    x, num_replaced, why = starts.find(KEY, bounded(0.5, outside), 32)
+    assert 0 < num_replaced < 32 and why.startswith(f"the log density is {outside:g} at a = ")
     assert np.all(x[:, 0] > 0.5) and len(np.unique(x[:, 0])) == 32
     good = starts.find(KEY, bounded(-9.0), 32).x
     kept = np.asarray(good[:, 0] > 0.5)
@@ -92,13 +92,14 @@ def test_dispersed_starts_outside_the_support_are_drawn_again(outside):
 
 
 def test_dispersed_starts_with_a_bad_gradient_are_drawn_again():
-    x, num_replaced = starts.find(KEY, bad_gradient(0.0), 32)
+    x, num_replaced, why = starts.find(KEY, bad_gradient(0.0), 32)
     assert 0 < num_replaced < 32 and np.all(x[:, 0] > 0.0)
+    assert "its gradient is not finite with respect to b = [" in why
 
 
 def test_bad_points_among_given_ones_take_the_place_of_good_ones():
     init = np.random.default_rng(1).normal(size=(32, DIM))
-    x, num_replaced = map(np.asarray, starts.find(KEY, bounded(0.0), 32, init))
+    x, num_replaced, _ = map(np.asarray, starts.find(KEY, bounded(0.0), 32, init))
     bad = init[:, 0] <= 0.0
     assert num_replaced == bad.sum() > 0
     np.testing.assert_array_equal(x[~bad], init[~bad])

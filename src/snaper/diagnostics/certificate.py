@@ -110,6 +110,8 @@ def bound(f: np.ndarray) -> Bound | Untold:
     """Of the scalar f [chain, draw], by its autocorrelations."""
     if f.shape[1] < MIN_DRAWS:
         return _too_short(f.shape[1])
+    if not np.isfinite(f).all():
+        return _OVERFLOWED
     if not np.ptp(f) > 0:
         return _CONSTANT
     f = f.astype(float)
@@ -144,6 +146,9 @@ NO_SCALAR = Untold(
 )
 _CONSTANT = Untold(
     "There is no certificate where the criterion's scalar never changed: look at run.findings."
+)
+_OVERFLOWED = Untold(
+    "There is no certificate where the criterion's scalar overflowed: look at run.findings."
 )
 
 

@@ -1,7 +1,7 @@
 """Sentences about what went wrong in a run, each with a next step. A good run has none."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -14,6 +14,8 @@ APART = 1.2  # the R-hat above which chains that had time enough disagree
 TIME_ENOUGH = 100  # draws
 SHORT_WARMUP = 50
 ENOUGH_TO_MOVE = 20  # draws in which a good chain moves, even among thousands
+OUTWARD = 0.85  # the share of chains pulled outward that no proper density comes near,
+ENOUGH_OUTWARD = 64  # among so many: once in 1e9, if each is as likely to be pulled inward
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,16 @@ class Finding:
         return self.sentence
 
 
+def _none() -> np.ndarray:
+    return np.zeros(0)
+
+
 @dataclass(frozen=True)
 class Facts:
     """What findings are made of: plain numbers of a finished run."""
 
     num_chains: int
-    num_replaced: int
+    num_replaced: int  # starting points
     target_accept: float | None  # None where the step size was held
     max_leapfrog: int
     tuned: bool  # began with given values
@@ -53,13 +59,18 @@ class Facts:
     capped: int
     lp: np.ndarray  # per chain, mean over sampling
     resolution: float  # of the log density, in its own units
+    replaced_for: str = ""  # what was wrong with the first of them
     one_start: bool = False  # shared by all chains
+    flat: np.ndarray = field(default_factory=_none)  # which coordinates no chain felt a gradient in
+    outward: np.ndarray = field(default_factory=_none)  # share of chains pulled so, per coordinate
+    ends: np.ndarray = field(default_factory=_none)  # where chains stand at last, [chain, dim]
     mixing: Judged | None = None  # how chains compare in all coordinates
     asked: Judged | None = None  # and in functions, if these decide when to stop
     converged: bool = False  # so that sampling stopped
     limit: str | None = None  # what sampling ran into before it converged
     warmup_cap: float = float("inf")  # on leapfrog steps, at the end of warm-up
     unusable: float = 0.0  # share of warm-up in which the criterion was zero or not finite
+    warmup_diverging: int = 0  # transitions of all chains
     tightness: float = float("nan")  # of the criterion's bound, where that can be told
 
 
@@ -79,9 +90,9 @@ def _before(facts: Facts) -> Iterator[Finding]:
     if facts.num_replaced:
         yield Finding(
             "starts",
-            f"{facts.num_replaced} of {facts.num_chains} starting points had no finite log "
-            "density and gradient and were replaced: give init= points inside the support if "
-            "that is unexpected.",
+            f"{facts.num_replaced} of {facts.num_chains} starting points were replaced, since for "
+            f"the first {facts.replaced_for}: give init= points inside the support, or mend the "
+            "log density there, if that is unexpected.",
         )
     if facts.num_chains < FEW_CHAINS:
         chance, least = "", ""
@@ -136,6 +147,15 @@ def _warmup(facts: Facts) -> Iterator[Finding]:
             f"The criterion was zero or not finite in {facts.unusable:.0%} of warm-up, so the "
             "trajectory length was not learnt: check criterion=, or the scale of the parameters.",
         )
+    step_size, length = facts.warmup_step_size[-1], facts.warmup_length[-1]
+    if not (0.0 < step_size < np.inf and 0.0 < length < np.inf):
+        yield Finding(
+            "overflow",
+            f"Warm-up ended with a step size of {step_size:g} and a trajectory length of "
+            f"{length:g}, since squares of positions or gradients overflowed: begin nearer to the "
+            "bulk, rescale the parameters, or switch JAX to float64 (jax_enable_x64).",
+        )
+        return
     last = max(facts.warmup_done // 20, 1)
     steps = facts.warmup_length[-last:].mean() / facts.warmup_step_size[-last:].mean()
     if facts.warmup_cap < facts.max_leapfrog and steps > 0.8 * facts.warmup_cap:
@@ -148,7 +168,7 @@ def _warmup(facts: Facts) -> Iterator[Finding]:
         ("step size", facts.warmup_step_size),
         ("trajectory length", facts.warmup_length),
     ):
-        change = _late_change(trace)
+        change = max(_late_change(trace), 1.0 / _late_change(trace))
         if change > 1.5:
             yield Finding(
                 "not-settled",
@@ -180,7 +200,8 @@ def _sampling(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "stuck",
             f"{int(stuck.sum())} of {facts.num_chains} chains ({_names(stuck)}) hardly moved "
-            "while sampling: do not use their draws, and look at the log density around them.",
+            f"while sampling, where the log density is about {np.median(facts.lp[stuck]):.3g}: do "
+            "not use their draws, and look at the log density around them.",
         )
     outside = _outside(facts.lp) & ~stuck
     if outside.any():
@@ -206,12 +227,21 @@ def _acceptance(facts: Facts, stuck: np.ndarray) -> Iterator[Finding]:
     if wanted is None or stuck.all():
         return
     acceptance = float(facts.accept_prob[~stuck].mean())
-    if acceptance < wanted - 0.15 or acceptance > 1 - 0.1 * (1 - wanted):
+    if wanted - 0.15 <= acceptance <= 1 - 0.1 * (1 - wanted):
+        return
+    said = f"Mean acceptance was {acceptance:.2f} where {wanted:g} or a little more was wanted"
+    if acceptance > wanted and facts.warmup_done >= SHORT_WARMUP and not _growing(facts):
+        # The harmonic mean: few chains that fail altogether outweigh all that do not.
+        total = facts.num_chains * facts.warmup_done
         yield Finding(
             "acceptance",
-            f"Mean acceptance was {acceptance:.2f} where {wanted:g} or a little more was wanted:"
-            " the step size has not settled; use a longer warmup=.",
+            f"{said}: few transitions that fail altogether ({facts.warmup_diverging} of {total} "
+            "diverged or left the support in warm-up) keep the step size at "
+            f"{facts.warmup_step_size[-1]:.2g}; reparameterise the model, or give constraints= for "
+            "the bounds of parameters.",
         )
+    else:
+        yield Finding("acceptance", f"{said}: the step size has not settled; use a longer warmup=.")
 
 
 def _mixing(facts: Facts, mixing: Judged, stuck: np.ndarray) -> Iterator[Finding]:
@@ -221,6 +251,7 @@ def _mixing(facts: Facts, mixing: Judged, stuck: np.ndarray) -> Iterator[Finding
             constant = _constant(facts.asked, stuck, "of=, or ask for what changes more often")
         if constant is not None:
             yield constant
+    yield from _held_by_nothing(facts, mixing)
     rhat, worst = mixing.worst()
     if facts.limit is not None:
         state = _state(facts.asked or mixing)
@@ -228,8 +259,16 @@ def _mixing(facts: Facts, mixing: Judged, stuck: np.ndarray) -> Iterator[Finding
     elif mixing.num_draws >= TIME_ENOUGH and rhat > APART:
         yield Finding(
             "not-mixed",
-            f"The {mixing.kind} of {worst} is {rhat:.3g} after {mixing.num_draws} draws: chains "
-            "disagree about where they are, so look for separate modes, or draw more.",
+            f"The {mixing.kind} of {worst} is {rhat:.3g} after {mixing.num_draws} draws, and "
+            f"chains stand at {_range(facts.ends, mixing.worst_index())}: look for separate modes, "
+            "or a direction that the log density hardly depends on, or draw more.",
+        )
+    elif mixing.num_draws >= TIME_ENOUGH and np.isnan(rhat) and not mixing.worst_is_constant():
+        yield Finding(
+            "overflow",
+            f"{worst} overflowed or was not finite, so that it has no {mixing.kind}, and chains "
+            f"stand at {_range(facts.ends, mixing.worst_index())}: check its scale, and give it a "
+            "prior if it has none.",
         )
     if facts.tightness < certificate.TIGHT:
         yield Finding(
@@ -239,6 +278,32 @@ def _mixing(facts: Facts, mixing: Judged, stuck: np.ndarray) -> Iterator[Finding
             "so the trajectory length may be far from the best: reparameterise the model, or "
             "compare criterion='chees_rate'.",
         )
+
+
+def _held_by_nothing(facts: Facts, mixing: Judged) -> Iterator[Finding]:
+    """Coordinates that the log density leaves alone, or drives away."""
+    flat = np.flatnonzero(facts.flat)
+    if flat.size:
+        names = ", ".join(mixing.name(int(i)) for i in flat[:3])
+        yield Finding(
+            "flat",
+            f"The gradient with respect to {names}{', ...' if flat.size > 3 else ''} is zero where "
+            "chains began and where they ended, so nothing leads them there: check that the log "
+            "density depends on it smoothly, and give it a prior.",
+        )
+    if facts.num_chains >= ENOUGH_OUTWARD and np.any(facts.outward >= OUTWARD):
+        worst = int(np.argmax(facts.outward))
+        yield Finding(
+            "unbounded",
+            f"The log density grows outward along {mixing.name(worst)} in "
+            f"{facts.outward[worst]:.0%} of chains, which stand at {_range(facts.ends, worst)}: "
+            "it may have no maximum, so check its sign, and the prior.",
+        )
+
+
+def _range(ends: np.ndarray, coordinate: int) -> str:
+    values = ends[:, coordinate]
+    return f"{values.min():.3g} to {values.max():.3g}"
 
 
 def _constant(judged: Judged, stuck: np.ndarray, check: str) -> Finding | None:
@@ -276,10 +341,15 @@ def _state(judged: Judged) -> str:
 
 
 def _late_change(trace: np.ndarray) -> float:
-    """Factor between the last quarter of a trace and the quarter before."""
+    """Factor from the third quarter of a trace to the last."""
     quarter = trace.size // 4
     logs = np.log(trace.astype(float))
-    return float(np.exp(abs(logs[-quarter:].mean() - logs[-2 * quarter : -quarter].mean())))
+    return float(np.exp(logs[-quarter:].mean() - logs[-2 * quarter : -quarter].mean()))
+
+
+def _growing(facts: Facts) -> bool:
+    """Whether the step size still was, late in warm-up."""
+    return _late_change(facts.warmup_step_size) > 1.1
 
 
 def _outside(lp: np.ndarray) -> np.ndarray:

@@ -20,14 +20,14 @@ class Judged(NamedTuple):
 
     def worst(self) -> tuple[float, str]:
         """The largest R-hat, and whose it is; NaN, of what never changed, is larger than all."""
-        where = self._worst()
+        where = self.worst_index()
         return float(self.rhat[where]), self.name(where)
 
     def worst_is_constant(self) -> bool:
         """Whether that never changed, in any chain."""
-        return bool(np.all(self.constant[:, self._worst()]))
+        return bool(np.all(self.constant[:, self.worst_index()]))
 
-    def _worst(self) -> int:
+    def worst_index(self) -> int:
         return int(np.argmax(np.where(np.isnan(self.rhat), np.inf, self.rhat)))
 
     @property
