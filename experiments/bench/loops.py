@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from snaper import chunk, targets
-from snaper.hmc import GROUP
 
 from .problems import start
 from .timing import _TINY, Bare, in_turn, seconds
@@ -53,7 +52,6 @@ LOOPS = {
     "halved, 16, unrolled": partial(halved, 16, True),
     "halved, 32": partial(halved, 32, False),
 }
-assert GROUP == 8
 
 
 def measure(problem: str, chains: int, mean_steps: int) -> dict:

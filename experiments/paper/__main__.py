@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--problems", nargs="+", default=[*PROBLEMS], choices=[*PROBLEMS])
     parser.add_argument("--experiments", nargs="+", default=[*MEASURES], choices=[*MEASURES])
     parser.add_argument("--settings", nargs="+", help="by name, as in the files; all unless given")
+    parser.add_argument("--warmups", nargs="+", type=int, help="transitions; all unless given")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--grid-seeds", type=int, default=100)
     parser.add_argument("--nuts-seeds", type=int, default=10)
@@ -46,6 +47,7 @@ def main() -> None:
         for task in every
         if task.cell.problem in chosen.problems and task.cell.experiment in chosen.experiments
         if chosen.settings is None or task.setting.name in chosen.settings
+        if chosen.warmups is None or task.cell.warmup in chosen.warmups
     ]
     if chosen.anew:
         for task in wanted:

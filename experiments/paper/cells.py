@@ -52,6 +52,14 @@ def append(cell: Cell, seeds: range, found: dict, seconds: float, results: Path 
     os.replace(partial, path)
 
 
+ALGORITHM = (
+    *(f"{name}.py" for name in ("clock", "config", "criteria", "ensemble", "hmc", "jitter")),
+    *(f"{name}.py" for name in ("metric", "nuts", "sampler", "slowest", "target")),
+    "adapt/*.py",
+    "targets/*.py",
+)
+
+
 def _number(value) -> int | float | None:
     """Plain, short, and null where it is not finite."""
     if isinstance(value, np.integer):
@@ -66,10 +74,10 @@ def machine() -> dict[str, str]:
 
 @cache
 def source() -> str:
-    """A fingerprint of the package's code, by which cells of an older one are known."""
+    """A fingerprint of the code that decides draws, by which cells of an older one are known."""
     package = Path(snaper.__file__).parent
-    text = b"".join(path.read_bytes() for path in sorted(package.rglob("*.py")))
-    return hashlib.sha256(text).hexdigest()[:12]
+    files = [path for name in ALGORITHM for path in sorted(package.glob(name))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
 
 def is_of_this_source(cell: Cell, results: Path = RESULTS) -> bool:

@@ -9,7 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import config, hmc, memory, starts
-from .adapt import AutoMetric, DenseMetric, HeldMetric, Hyperparams
+from .adapt import (
+    AutoMetric,
+    DenseMetric,
+    HeldMetric,
+    Hyperparams,
+    LowRankMetric,
+    MetricLearner,
+)
 from .config import Config
 from .result import Tuning
 from .starts import Starts
@@ -71,7 +78,9 @@ def in_blocks(chosen: Config, at_once: int) -> Config:
 def too_much(target: Target, chosen: Config, chains: int, slots: int, draws: int) -> str | None:
     """What will not fit into memory, if something will not."""
     size = (chains, target.dim, target.dtype.itemsize)
-    on_device = memory.device_bytes(*size, slots, _dense(chosen, target.dim))
+    on_device = memory.device_bytes(
+        *size, slots, _holds(chosen.adapt.metric, (target.dim, target.dim))
+    )
     return memory.complaint(on_device, memory.host_bytes(*size, draws))
 
 
@@ -121,25 +130,29 @@ def hyperparams(tuning: Tuning, target: Target, config: Config, warmup: int) -> 
     """Values of an earlier run as arrays that fit the target, and that the sampler can use."""
     if not isinstance(tuning, Tuning):
         raise TypeError(f"tuning must be the tuning of a run, not {type(tuning).__name__}.")
-    dim = target.dim
-    shapes = {"metric": [(dim,), (dim, dim)], "mean": [(dim,)], "direction": [(dim,)]}
-    for name, allowed in shapes.items():
-        if np.shape(tuning[name]) not in allowed:
+    dim, shape = target.dim, np.shape(tuning.metric)
+    kind = {1: "diagonal", 2: "dense" if shape[-1] == dim else "low-rank"}.get(len(shape))
+    for name in ("metric", "mean", "direction"):
+        found = np.shape(tuning[name])
+        if found[:1] != (dim,) or len(found) > 1 + (name == "metric"):
             raise ValueError(
-                f"tuning holds a {name} of shape {np.shape(tuning[name])}, but the target has"
-                f" {target.dim} dimensions: pass the tuning of a run of the same target."
+                f"tuning holds a {name} of shape {found}, but the target has {dim} dimensions: pass"
+                " the tuning of a run of the same target."
             )
-    if np.ndim(tuning.metric) == 2 and warmup == 0 and not _dense(config, dim):
+    if kind != "diagonal" and warmup == 0 and not _holds(config.adapt.metric, shape):
         raise ValueError(
-            "tuning holds a dense metric, whose step size is too long for the one chosen here: use "
-            "metric='dense', or warm up."
+            f"tuning holds a {kind} metric, whose step size is too long for the one chosen here: "
+            f"use metric={kind!r}, or warm up."
         )
     return tuning.hyperparams(target.dtype)
 
 
-def _dense(config: Config, dim: int) -> bool:
-    """Whether a dense metric can be gone on with, or is of no concern."""
-    learner = config.adapt.metric
+def _holds(learner: MetricLearner, shape: tuple[int, ...]) -> bool:
+    """Whether a metric with numbers of this shape can be gone on with, or is of no concern."""
     if isinstance(learner, AutoMetric):
-        return dim <= learner.largest
-    return isinstance(learner, DenseMetric | HeldMetric)
+        learner = learner.learner(shape[0])
+    if isinstance(learner, LowRankMetric):
+        return shape == (shape[0], 1 + learner.rank_in(shape[0]))
+    return isinstance(learner, HeldMetric) or (
+        isinstance(learner, DenseMetric) and shape[0] == shape[1]
+    )

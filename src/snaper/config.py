@@ -15,6 +15,7 @@ from .adapt import (
     DenseMetric,
     DiagonalMetric,
     IdentityMetric,
+    LowRankMetric,
     MetricLearner,
     Moments,
     Principal,
@@ -22,6 +23,7 @@ from .adapt import (
     TrajectoryLength,
     Trust,
     VarianceMetric,
+    plain,
 )
 from .clock import Drawn, Integrated
 from .criteria import Criterion
@@ -113,6 +115,8 @@ METRICS = {
     "default": {
         "auto": _AUTO,
         "dense": DenseMetric(least_gain=0.0),
+        "covariance": DenseMetric(least_gain=0.0, combine=plain),
+        "low-rank": LowRankMetric(least_gain=0.0),
         "diagonal": _DIAGONAL,
         "identity": _IDENTITY,
     },

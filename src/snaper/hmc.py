@@ -5,7 +5,6 @@ p(x).
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -14,7 +13,6 @@ import jax.numpy as jnp
 from ._types import Key, LogDensity, PerChain, Positions, Scalar
 from .metric import Metric
 
-GROUP = 8  # leapfrog steps of one turn on a GPU; a power of two
 DIVERGENCE = 1000.0  # an energy error beyond this is a failure of the integrator
 
 
@@ -121,12 +119,7 @@ def leapfrog(
         return x, kick(v, gradient(x), step_size)
 
     v = kick(v, chains.grad, 0.5 * step_size)
-    x, v = jax.lax.platform_dependent(
-        num_steps - 1,
-        (chains.x, v),
-        cuda=partial(_in_groups, body),
-        default=lambda count, carry: jax.lax.fori_loop(0, count, body, carry),
-    )
+    x, v = jax.lax.fori_loop(1, num_steps, body, (chains.x, v))
     end = init(logp, drift(x, v), at_once)
     return end, kick(v, end.grad, 0.5 * step_size)
 
@@ -136,22 +129,6 @@ def _over_chains(function, at_once: int | None):
     if at_once is None:
         return jax.vmap(function)
     return lambda x: jax.lax.map(function, x, batch_size=min(at_once, len(x)))
-
-
-def _in_groups(body, count: Scalar, carry):
-    """A loop of `count` turns as loops of lengths known beforehand. A GPU waits for its host, or
-    for its own scheduler, at each turn of a loop whose length is only known there.
-    """
-
-    def turns(size: int, carry):
-        return jax.lax.fori_loop(0, size, body, carry)
-
-    carry = jax.lax.fori_loop(0, count // GROUP, lambda _, carry: turns(GROUP, carry), carry)
-    size = GROUP
-    while size > 1:
-        size //= 2
-        carry = jax.lax.cond(count & size > 0, partial(turns, size), lambda carry: carry, carry)
-    return carry
 
 
 def resolution(logp: PerChain) -> PerChain:

@@ -14,7 +14,7 @@ from .diagnostics.ess import ess_of_squares
 from .diagnostics.findings import Finding
 from .diagnostics.moments import Moments, Named
 from .diagnostics.summary import Summary, of_moments, summarise
-from .metric import Dense, Diagonal
+from .metric import from_array
 from .sampler import State
 from .target import Target
 from .until import Stopped
@@ -32,7 +32,7 @@ class Tuning:
 
     step_size: float
     trajectory_length: float
-    metric: np.ndarray  # L, for velocities L v: its diagonal [dim], or all of it [dim, dim]
+    metric: np.ndarray  # L, for velocities L v: see `snaper.metric.from_array`
     mean: np.ndarray
     direction: np.ndarray
     width: float = 1.0  # of the target where the metric has length one
@@ -65,7 +65,7 @@ class Tuning:
         return Hyperparams(
             array(self.step_size),
             array(self.trajectory_length),
-            (Diagonal if np.ndim(self.metric) == 1 else Dense)(array(self.metric)),
+            from_array(array(self.metric)),
             array(self.mean),
             array(self.direction),
             array(self.width),

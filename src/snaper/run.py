@@ -65,8 +65,9 @@ def sample(
             `snaper.criteria.Along(w)`, or a function (see `snaper.criteria`).
         preset: "default", "paper" (the published algorithm to the letter), or a whole
             `snaper.Config`, which then decides criterion, metric, target_accept and max_leapfrog.
-        metric: "auto" is dense up to 512 dimensions, where correlations promise to pay, else
-            diagonal; or "dense", "diagonal", "identity".
+        metric: "auto" is dense up to 512 dimensions and low-rank beyond, where correlations
+            promise to pay, else diagonal; or "dense" (from points and gradients), "covariance"
+            (from points alone), "low-rank", "diagonal", "identity".
         target_accept: harmonic mean of acceptance over chains that the step size is tuned for.
         max_leapfrog: the most leapfrog steps that one transition may take.
         init: starting points; see `snaper.starts.find`.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from . import criteria, hmc, prng
+from . import criteria, hmc
 from ._types import Key, PerChain, Positions, Scalar
 from .adapt import AdaptState, Hyperparams
 from .config import Config
@@ -95,7 +95,7 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
     warming = state.step < state.num_warmup  # traced: another length compiles nothing
     one_step = warming & (state.step < state.num_one_step)
     hyper = config.adapt.value(state.adapt, warming)
-    key_jitter, key_steps = jax.random.split(prng.unrolled(state.key))
+    key_jitter, key_steps = jax.random.split(state.key)
     key_move, key_lost = jax.random.split(jax.random.fold_in(key_steps, state.step))
 
     dtype = hyper.step_size.dtype

@@ -241,15 +241,3 @@ def test_rounding_forgives_only_the_last_digits():
     assert np.min(exact.accept_prob) < 1 - 1e-5
     np.testing.assert_array_equal(forgiving.accept_prob, 1.0)
     assert np.min(far.accept_prob) < 0.9
-
-
-@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 30])
-def test_loop_in_groups_takes_every_turn_once(count):
-    def body(_, carry):
-        turns, numbers = carry
-        return turns + 1, 1.5 * numbers + 1.0
-
-    found = jax.jit(partial(hmc._in_groups, body))(count, (0, jnp.ones(3)))
-    expected = jax.lax.fori_loop(0, count, body, (0, jnp.ones(3)))
-    assert found[0] == count
-    np.testing.assert_array_equal(found[1], expected[1])

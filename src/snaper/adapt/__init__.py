@@ -9,8 +9,9 @@ from .._types import Key, PerChain, Scalar, Vector
 from ..hmc import Chains, Transition
 from ..metric import Metric
 from .auto import AutoMetric
-from .dense import DenseMetric
+from .dense import DenseMetric, fisher, plain
 from .held import Held, HeldDirection, HeldMetric, HeldMoments
+from .low_rank import LowRankMetric
 from .metric import DiagonalMetric, IdentityMetric, VarianceMetric
 from .moments import Moments, MomentsState
 from .principal import Principal
@@ -30,6 +31,7 @@ __all__ = [
     "HeldMoments",
     "Hyperparams",
     "IdentityMetric",
+    "LowRankMetric",
     "MetricLearner",
     "Moments",
     "Principal",
@@ -38,11 +40,19 @@ __all__ = [
     "TrajectoryLength",
     "Trust",
     "VarianceMetric",
+    "fisher",
+    "plain",
 ]
 
 
 MetricLearner = (
-    AutoMetric | DenseMetric | DiagonalMetric | VarianceMetric | IdentityMetric | HeldMetric
+    AutoMetric
+    | DenseMetric
+    | LowRankMetric
+    | DiagonalMetric
+    | VarianceMetric
+    | IdentityMetric
+    | HeldMetric
 )
 
 

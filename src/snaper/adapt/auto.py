@@ -4,36 +4,37 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import metric
-from .dense import DenseMetric, DenseState
-from .metric import DiagonalMetric
+from .dense import DenseMetric
+from .low_rank import LowRankMetric, LowRankState
 from .moments import MomentsState
 
 
 @dataclass(frozen=True)
 class AutoMetric:
-    """Dense up to `largest` dimensions, where correlations promise to pay; diagonal otherwise."""
+    """Dense up to `largest` dimensions, diagonal with a few directions put right beyond; either
+    is diagonal where correlations do not promise to pay.
+    """
 
     dense: DenseMetric = field(default=DenseMetric())
-    diagonal: DiagonalMetric = field(default=DiagonalMetric())
+    low_rank: LowRankMetric = field(default=LowRankMetric())
     largest: int = 512
 
     def init(self, moments: MomentsState, given: metric.Metric | None = None) -> Any:
-        return self._learner(moments).init(moments, given)
+        return self.learner(moments.mean.size).init(moments, given)
 
     def update(self, state, x, grad, weight, moments: MomentsState, step) -> Any:
-        return self._learner(moments).update(state, x, grad, weight, moments, step)
+        return self.learner(moments.mean.size).update(state, x, grad, weight, moments, step)
 
     def describe(self, state: Any) -> str:
         """What was chosen, and why."""
-        if isinstance(state, DenseState):
-            return self.dense.describe(state)
-        return f"diagonal: dense metrics are for at most {self.largest} dimensions"
+        return (self.low_rank if isinstance(state, LowRankState) else self.dense).describe(state)
 
     def width(self, moments: MomentsState) -> Any:
-        return self._learner(moments).width(moments)
+        return self.learner(moments.mean.size).width(moments)
 
     def value(self, state: Any, moments: MomentsState) -> metric.Metric:
-        return self._learner(moments).value(state, moments)
+        return self.learner(moments.mean.size).value(state, moments)
 
-    def _learner(self, moments: MomentsState) -> Any:
-        return self.dense if moments.mean.size <= self.largest else self.diagonal
+    def learner(self, dim: int) -> Any:
+        """The one that is used in so many dimensions."""
+        return self.dense if dim <= self.largest else self.low_rank

@@ -1,5 +1,6 @@
 """A dense metric from the covariances of points and of gradients together."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,9 +10,8 @@ import jax.numpy as jnp
 from .. import ensemble, metric
 from .._types import PerChain, Positions, Scalar, Vector
 from . import ema
+from .due import FIRST, due
 from .moments import MomentsState, limited, stale
-
-FIRST = 8  # transitions before correlations are looked at
 
 
 class DenseState(NamedTuple):
@@ -19,8 +19,34 @@ class DenseState(NamedTuple):
     grad_covariance: jax.Array
     worth: Scalar  # of these, in independent chains
     factor: jax.Array  # the metric in use, [dim, dim]
-    stretch: Scalar  # longest over shortest direction, in units of the coordinates' widths
-    roughness: Scalar  # sd of gradients over that of a Gaussian with this metric and width
+    gain: Scalar  # of correlations: how many times fewer steps a trajectory should take
+    roughness: Scalar  # how many times more it takes still than for a Gaussian
+
+
+def fisher(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
+    r"""W with $W W^T = C_x \# C_g^{-1}$, and its inverse; correlations count less by the share
+    `lost`.
+    """
+    sd, sd_grad = jnp.sqrt(jnp.diag(covariance)), jnp.sqrt(jnp.diag(grad_covariance))
+    scale = jnp.sqrt(sd / sd_grad)  # in its units, points and gradients have equal variances
+    units = jnp.outer(scale, scale)
+    ridge = (lost + 1e-6) * jnp.diag(sd * sd_grad)
+    points = (1.0 - lost) * covariance / units + ridge
+    grads = (1.0 - lost) * grad_covariance * units + ridge
+    lower = jnp.linalg.cholesky(grads)
+    values, vectors = jnp.linalg.eigh(_product(_product(lower.T, points), lower))
+    roots = jnp.maximum(values, 1e-12) ** 0.25
+    solved = jax.scipy.linalg.solve_triangular(lower.T, vectors * roots, lower=False)
+    inverse = _product((vectors / roots).T, lower.T)
+    return scale[:, None] * solved, inverse / scale
+
+
+def plain(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
+    """W with W W^T = Cov[x], and its inverse; correlations count less by the share `lost`."""
+    ridge = (lost + 1e-6) * jnp.diag(jnp.diag(covariance))
+    factor = jnp.linalg.cholesky((1.0 - lost) * covariance + ridge)
+    identity = jnp.eye(len(factor), dtype=factor.dtype)
+    return factor, jax.scipy.linalg.solve_triangular(factor, identity, lower=True)
 
 
 @dataclass(frozen=True)
@@ -29,15 +55,17 @@ class DenseMetric:
     little of it the chains have seen; no coordinate is narrower than what the chains show.
 
     Correlations are left out by the share exp(-n / (`caution` d)) of n chains seen, so that few
-    chains give a diagonal metric; and all of them while `stretch`, what they promise, is less than
-    `least_gain` times `roughness`, by which the target's shape varies from place to place. The
-    matrices are decomposed `per_doubling` times while the number of transitions doubles.
+    chains give a diagonal metric; and all of them while `gain`, what they promise, is less than
+    `least_gain` (1 + `roughness`), with the roughness that they do not explain. The
+    matrices are decomposed `per_doubling` times while the number of transitions doubles. `combine`
+    may be `plain`, for Cov[x] alone.
     """
 
+    combine: Callable = fisher
     memory: float = 4.0
     drift_limit: float = 3.0
     caution: float = 2.0
-    least_gain: float = 2.0
+    least_gain: float = 0.5
     per_doubling: float = 8.0
     renewal: float = 0.2  # weight of the newest chains in coordinates whose variance is stale
 
@@ -75,9 +103,9 @@ class DenseMetric:
         covariance = _blend(state.covariance, now, renewed)
         grad_covariance = _blend(state.grad_covariance, now_grad, renewed)
         chosen = jax.lax.cond(
-            self._due(step),
+            due(step, self.per_doubling),
             lambda: self._choose(covariance, grad_covariance, count, state),
-            lambda: (state.factor, state.stretch, state.roughness),
+            lambda: (state.factor, state.gain, state.roughness),
         )
         factor = jnp.where(step < FIRST, jnp.diag(_width(covariance, grad_covariance)), chosen[0])
         return DenseState(covariance, grad_covariance, count, factor, *chosen[1:])
@@ -86,13 +114,7 @@ class DenseMetric:
         """What was chosen, and why."""
         if self.least_gain == 0:
             return "dense, as asked for"
-        stretch, roughness = float(state.stretch), float(state.roughness)
-        pays = stretch > self.least_gain * roughness
-        return (
-            f"{'dense' if pays else 'diagonal'}: correlations stretch the target by {stretch:.2g}, "
-            f"{'more' if pays else 'not more'} than {self.least_gain:g} times its roughness of "
-            f"{roughness:.2g}"
-        )
+        return f"{'dense' if self._pays(state) else 'diagonal'}: {told(state, self.least_gain)}"
 
     def width(self, moments: MomentsState) -> Scalar:
         """The metric whitens as it is."""
@@ -101,51 +123,33 @@ class DenseMetric:
     def value(self, state: DenseState, moments: MomentsState) -> metric.Dense:
         return metric.Dense(state.factor)
 
-    def _due(self, step: Scalar) -> Scalar:
-        """Whether to decompose after this transition, which depends on its number alone."""
-        number = step.astype(jnp.float32)
-        before, after = (jnp.floor(self.per_doubling * jnp.log2(number + k)) for k in (1.0, 2.0))
-        return (before != after) & (step >= FIRST)
-
     def _choose(self, covariance, grad_covariance, count, state: DenseState):
-        sd, sd_grad = jnp.sqrt(jnp.diag(covariance)), jnp.sqrt(jnp.diag(grad_covariance))
-        lost = jnp.exp(-count / (self.caution * sd.size))
-        factor, inverse = fisher(covariance, grad_covariance, lost)
-        wider = jnp.sqrt(jnp.maximum(1.0, sd**2 / jnp.sum(factor**2, axis=1)))
+        lost = jnp.exp(-count / (self.caution * len(covariance)))
+        factor, inverse = self.combine(covariance, grad_covariance, lost)
+        wider = jnp.sqrt(jnp.maximum(1.0, jnp.diag(covariance) / jnp.sum(factor**2, axis=1)))
         factor, inverse = factor * wider[:, None], inverse / wider
-        stretch = _stretch(factor, inverse)
-        expected = jnp.sqrt(jnp.sum(factor**2, axis=1) * jnp.sum(inverse**2, axis=0))
-        roughness = jnp.median(sd * sd_grad / expected)
-        pays = stretch > self.least_gain * roughness
-        chosen = jnp.where(pays, factor, jnp.diag(_width(covariance, grad_covariance)))
-        usable = jnp.all(jnp.isfinite(factor)) & jnp.isfinite(stretch)
-        old = (state.factor, state.stretch, state.roughness)
-        new = (chosen, stretch, roughness)
+        width = _width(covariance, grad_covariance)
+        units = jnp.outer(width, width)
+        roughness = _steps(
+            _product(_product(inverse, covariance), inverse.T),
+            _product(_product(factor.T, grad_covariance), factor),
+        )
+        gain = _steps(covariance / units, grad_covariance * units) / roughness
+        new = state._replace(gain=gain, roughness=roughness)
+        chosen = jnp.where(self._pays(new), factor, jnp.diag(width))
+        usable = jnp.all(jnp.isfinite(factor)) & jnp.isfinite(gain) & jnp.isfinite(roughness)
+        old = (state.factor, state.gain, state.roughness)
+        new = (chosen, gain, roughness)
         return jax.tree.map(lambda new, old: jnp.where(usable, new, old), new, old)
+
+    def _pays(self, state: DenseState) -> Scalar:
+        return state.gain > self.least_gain * (1.0 + state.roughness)
 
 
 def _width(covariance: jax.Array, grad_covariance: jax.Array) -> Vector:
     """Of every coordinate on its own, also while chains are still spreading."""
     variance, grad_variance = jnp.diag(covariance), jnp.diag(grad_covariance)
     return jnp.sqrt(jnp.maximum(variance, jnp.sqrt(variance / grad_variance)))
-
-
-def fisher(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
-    r"""W with $W W^T = C_x \# C_g^{-1}$, and its inverse; correlations count less by the share
-    `lost`.
-    """
-    sd, sd_grad = jnp.sqrt(jnp.diag(covariance)), jnp.sqrt(jnp.diag(grad_covariance))
-    scale = jnp.sqrt(sd / sd_grad)  # in its units, points and gradients have equal variances
-    units = jnp.outer(scale, scale)
-    ridge = (lost + 1e-6) * jnp.diag(sd * sd_grad)
-    points = (1.0 - lost) * covariance / units + ridge
-    grads = (1.0 - lost) * grad_covariance * units + ridge
-    lower = jnp.linalg.cholesky(grads)
-    values, vectors = jnp.linalg.eigh(_product(_product(lower.T, points), lower))
-    roots = jnp.maximum(values, 1e-12) ** 0.25
-    solved = jax.scipy.linalg.solve_triangular(lower.T, vectors * roots, lower=False)
-    inverse = _product((vectors / roots).T, lower.T)
-    return scale[:, None] * solved, inverse / scale
 
 
 def _covariance(x, mean: Vector, variance: Vector, weight: PerChain, limit: float) -> jax.Array:
@@ -157,10 +161,11 @@ def _covariance(x, mean: Vector, variance: Vector, weight: PerChain, limit: floa
 
 def _where_seen(now: jax.Array, old: jax.Array) -> jax.Array:
     """Where all chains agree, as before the first move of chains that start at one point, they say
-    nothing of the width, and the old one stays.
+    nothing of the width, and the old one stays; so it does where squares overflow.
     """
     unseen = jnp.diag(now) == 0
-    return now + jnp.diag(jnp.where(unseen, jnp.diag(old), 0.0))
+    seen = now + jnp.diag(jnp.where(unseen, jnp.diag(old), 0.0))
+    return jnp.where(jnp.all(jnp.isfinite(now)), seen, old)
 
 
 def _blend(old: jax.Array, new: jax.Array, share: Vector) -> jax.Array:
@@ -169,21 +174,33 @@ def _blend(old: jax.Array, new: jax.Array, share: Vector) -> jax.Array:
     return old * jnp.outer(kept, kept) + new * jnp.outer(taken, taken)
 
 
-def _stretch(factor: jax.Array, inverse: jax.Array, iterations: int = 16) -> Scalar:
-    """Square root of the condition number of the correlations of W W^T, by powers."""
-    width = jnp.sqrt(jnp.sum(factor**2, axis=1))
-    scaled, unscaled = factor / width[:, None], inverse * width
+def _steps(points: jax.Array, grads: jax.Array) -> Scalar:
+    """How many steps cross the target, in a metric's coordinates: its length, from the covariance
+    of points there, over that of a step, from the covariance of gradients.
+    """
+    return jnp.sqrt(_largest(points) * _largest(grads))
 
-    def largest(matrix: jax.Array) -> Scalar:
-        start = jnp.cos(jnp.arange(width.size, dtype=width.dtype))
 
-        def power(_, v):
-            image = matrix.T @ (matrix @ v)
-            return image / jnp.linalg.norm(image)
+def _largest(matrix: jax.Array, iterations: int = 16) -> Scalar:
+    """Eigenvalue of a covariance, by powers."""
+    start = jnp.cos(jnp.arange(len(matrix), dtype=matrix.dtype))
 
-        return jnp.linalg.norm(matrix @ jax.lax.fori_loop(0, iterations, power, start))
+    def power(_, v):
+        image = jnp.sum(matrix * v, axis=1)
+        return image / jnp.linalg.norm(image)
 
-    return largest(scaled.T) * largest(unscaled)
+    return jnp.linalg.norm(jnp.sum(matrix * jax.lax.fori_loop(0, iterations, power, start), axis=1))
+
+
+def told(state, least_gain: float) -> str:
+    """Why correlations are used, or not."""
+    gain, roughness = float(state.gain), float(state.roughness)
+    limit = least_gain * (1.0 + roughness)
+    return (
+        f"correlations promise trajectories of {gain:.2g} times fewer steps, "
+        f"{'more' if gain > limit else 'not more'} than the {limit:.2g} that pays at a roughness "
+        f"of {roughness:.2g}"
+    )
 
 
 def _product(a: jax.Array, b: jax.Array) -> jax.Array:

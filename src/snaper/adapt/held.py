@@ -37,7 +37,7 @@ class Held:
 
 @dataclass(frozen=True)
 class HeldMetric(OfMoments):
-    """A metric by L: its diagonal, or all of it."""
+    """A metric by L, as `Metric.array` gives it."""
 
     chosen = "as given"
 
@@ -51,7 +51,7 @@ class HeldMetric(OfMoments):
 
     def value(self, state: None, moments: MomentsState) -> metric.Metric:
         scale = jnp.asarray(self.scale, moments.mean.dtype)
-        return metric.Diagonal(scale) if scale.ndim == 1 else metric.Dense(scale)
+        return metric.from_array(scale)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 
 from .. import metric
-from .._types import Scalar
+from .._types import Scalar, Vector
 from .moments import MomentsState
 
 
@@ -39,8 +39,13 @@ class DiagonalMetric(OfMoments):
     """
 
     def value(self, state: None, moments: MomentsState) -> metric.Diagonal:
-        width = jnp.sqrt(moments.variance / moments.grad_variance)
-        return metric.from_variance(jnp.maximum(moments.variance, width))
+        return metric.from_variance(squared_width(moments))
+
+
+def squared_width(moments: MomentsState) -> Vector:
+    """Of every coordinate on its own, also while chains are still spreading."""
+    at_rest = jnp.sqrt(moments.variance / moments.grad_variance)
+    return jnp.maximum(moments.variance, at_rest)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,10 @@ class Moments:
         pull = ensemble.mean(grad, weight)
         usual = limited(pull, state.grad_variance, weight, self.drift_limit)
         grad_variance = ensemble.variance(grad, pull, weight) + usual**2
-        grad_variance = jnp.where(grad_variance > 0, grad_variance, state.grad_variance)  # flat
+        # Flat coordinates, and squares that overflow, say nothing.
+        told = (grad_variance > 0) & jnp.isfinite(grad_variance)
+        grad_variance = jnp.where(told, grad_variance, state.grad_variance)
+        variance = jnp.where(jnp.isfinite(variance), variance, state.variance)
         share_x, share_grad = (
             jnp.where(self.renews & stale(*pair, weight), jnp.maximum(share, RENEWAL), share)
             for pair in ((state.variance, variance), (state.grad_variance, grad_variance))

@@ -13,7 +13,12 @@ _PARTS = {
     for name, part in vars(module).items()
     if isinstance(part, type) and is_dataclass(part)
 }
-_FUNCTIONS = {**criteria.FORMULAS, "hmc.step": hmc.step}
+_FUNCTIONS = {
+    **criteria.FORMULAS,
+    "hmc.step": hmc.step,
+    "fisher": adapt.fisher,
+    "plain": adapt.plain,
+}
 _GIVEN_AGAIN = ("criterion", "of")  # fields that may hold a user's function
 
 
