@@ -14,7 +14,7 @@ COMPILE = .venv-lock/bin/uv pip compile --no-config --quiet --universal --python
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate $(LOCK_ARGS)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo lint test test-all test-peers paper paper-quick lock clean
+.PHONY: help demo lint test test-all test-peers paper paper-quick bench bench-page lock clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -48,6 +48,13 @@ paper: .venv/.stamp  ## Measure what is missing of the paper's tables and figure
 paper-quick: .venv/.stamp  ## The same for small problems and few seeds (under 15 minutes, two cores)
 	.venv/bin/python -m experiments.paper --quick --results build/paper-quick
 	.venv/bin/python -m experiments.paper.page --results build/paper-quick
+
+bench: .venv-peers/.stamp  ## Time it against bare gradients and other packages (hours on two cores)
+	.venv-peers/bin/python -m experiments.bench overhead scale peers
+	.venv-peers/bin/python -m experiments.bench.page
+
+bench-page: .venv/.stamp  ## Write the page of these times anew
+	.venv/bin/python -m experiments.bench.page
 
 lock: .venv-lock/.stamp  ## Write the lock files anew from pyproject.toml
 	$(COMPILE) pyproject.toml --extra dev --extra all -o requirements/test.lock

@@ -21,7 +21,7 @@ from snaper import chunk, sampler, targets
 from snaper.config import Config, preset
 from snaper.diagnostics import ess
 
-from .paper.batch import ON_GPU, SEEDS_OF_ONE
+from .paper.batch import SEEDS_OF_ONE
 from .paper.cells import machine
 from .paper.settings import Shared
 
@@ -53,8 +53,11 @@ def _start(chosen: Config, target, keys, chains: int, warmup):
 
 
 def _advance(chosen: Config, target, states, num_steps, thin):
+    empty, advance = chunk.empty.__wrapped__, chunk.advance.__wrapped__
+
     def one(state):
-        return chunk.advance.__wrapped__(target, chosen, state, 0, num_steps, thin, SLOTS)
+        record = empty(target, chosen, state, SLOTS)
+        return advance(target, chosen, state, record, 0, num_steps, thin)
 
     return jax.vmap(one, in_axes=(SEEDS_OF_ONE,), out_axes=(SEEDS_OF_ONE, 0, 0))(states)
 
@@ -75,7 +78,7 @@ def measure(name: str, variant: str, chains: int, seeds: int, warmup: int, draws
     """One row: many seeds of one variant."""
     began = time.perf_counter()
     target, chosen = targets.get(name), config(variant)
-    options = ON_GPU if jax.default_backend() == "gpu" else None
+    options = chunk.COMMAND_BUFFERS if jax.default_backend() == "gpu" else None
     advance = jax.jit(_advance, static_argnums=0, compiler_options=options)
     keys = jax.vmap(jax.random.key)(jnp.arange(seeds))
     states = _start(chosen, target, keys, chains, warmup)

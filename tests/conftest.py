@@ -1,6 +1,7 @@
 """What all tests share: double precision, and a count of compilations."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import jax
 import pytest
@@ -29,6 +30,18 @@ def compilations() -> Callable[[], list[str]]:
         return _compiled[before:]
 
     return names
+
+
+_MAPS = Path("/proc/self/maps")
+_MANY_MAPS = 20_000  # Linux gives a process 65 530, and XLA crashes when there are none left
+
+
+@pytest.fixture(autouse=True, scope="module")
+def room_for_compiled_code():
+    """Every compiled program takes several maps of memory until it is forgotten."""
+    yield
+    if _MAPS.exists() and len(_MAPS.read_bytes().splitlines()) > _MANY_MAPS:
+        jax.clear_caches()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from experiments import metrics_table
+from experiments.bench import page as bench
 from experiments.paper import figures, page, plan
 from experiments.paper.problems import PROBLEMS
 from experiments.paper.results import COLUMNS, PRINTED, Results
@@ -28,6 +29,15 @@ def test_the_page_on_the_paper_is_generated():
     results = Results()
     written = results.root.with_suffix(".md").read_text(encoding="utf-8")
     assert page.text(results) == written, "run `python -m experiments.paper.page`"
+
+
+def test_the_page_on_speed_is_generated():
+    written = bench.RESULTS.with_suffix(".md").read_text(encoding="utf-8")
+    assert bench.text() == written, "run `python -m experiments.bench.page`"
+    for line in written.splitlines():
+        if line.startswith("!["):
+            path = bench.RESULTS.parent / line.split("(")[1].rstrip(")")
+            assert path.stat().st_size > 0
 
 
 def test_every_figure_on_the_page_is_there():

@@ -15,12 +15,6 @@ SLOTS = 10  # draws that one call brings
 SEEDS_OF_ONE = State(key=0, step=None, num_one_step=None, num_warmup=None, chains=0, adapt=0)
 """Which axis of a state counts seeds; the number of the transition is shared."""
 
-# Loops whose length is known only on the device stay there.
-ON_GPU = {
-    "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,CONDITIONAL,WHILE,"
-    "DYNAMIC_SLICE_FUSION"
-}
-
 
 class Batch:
     """The runs of some seeds with one setting, at the start of warm-up."""
@@ -56,15 +50,17 @@ def _start(preset: str, target, keys, x, warmup):
 
 @cache
 def _compiled():
-    options = ON_GPU if jax.default_backend() == "gpu" else None
+    options = chunk.COMMAND_BUFFERS if jax.default_backend() == "gpu" else None
     return jax.jit(_advance, static_argnums=0, compiler_options=options)
 
 
 def _advance(preset: str, target, numbers: Numbers, states: State, first, num_steps, thin):
     config = settings.config(preset, numbers)
-    advance = chunk.advance.__wrapped__  # the plain function: these settings hold traced numbers
+    # The plain functions: these settings hold traced numbers.
+    empty, advance = chunk.empty.__wrapped__, chunk.advance.__wrapped__
 
     def one(state):
-        return advance(target, config, state, first, num_steps, thin, SLOTS)
+        record = empty(target, config, state, SLOTS)
+        return advance(target, config, state, record, first, num_steps, thin)
 
     return jax.vmap(one, in_axes=(SEEDS_OF_ONE,), out_axes=(SEEDS_OF_ONE, 0, 0))(states)

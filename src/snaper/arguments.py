@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import config, starts
+from . import config, hmc, memory, starts
 from .adapt import (
     AutoMetric,
     DenseMetric,
@@ -66,6 +66,22 @@ def chosen_config(preset: str | Config, *choices: Any) -> Config:
                 f"preset is a whole Config, which decides {name} too: leave {name}= out."
             )
     return preset
+
+
+def in_blocks(chosen: Config, at_once: int) -> Config:
+    """With the gradients of so many chains at a time."""
+    if chosen.move is not hmc.step:
+        raise ValueError("at_once is for trajectories of HMC: leave it out with this preset.")
+    return replace(chosen, move=hmc.Blocks(at_once))
+
+
+def too_much(target: Target, chosen: Config, chains: int, slots: int, draws: int) -> str | None:
+    """What will not fit into memory, if something will not."""
+    size = (chains, target.dim, target.dtype.itemsize)
+    on_device = memory.device_bytes(
+        *size, slots, _holds(chosen.adapt.metric, (target.dim, target.dim))
+    )
+    return memory.complaint(on_device, memory.host_bytes(*size, draws))
 
 
 def until(until: Any, chains: int, chunk: int | None) -> Until:

@@ -15,6 +15,12 @@ from .target import Target
 _BUFFER_BYTES = 32 * 2**20
 _MAX_SLOTS = 4096
 
+# Loops and branches that depend on numbers of the device stay there, without a word to the host.
+COMMAND_BUFFERS = {
+    "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,CONDITIONAL,WHILE,"
+    "DYNAMIC_SLICE_FUSION"
+}
+
 
 class Tally(NamedTuple):
     """Sums over every transition of a stretch, whether recorded or not."""
@@ -41,25 +47,29 @@ def capacity(num_chains: int, dim: int, itemsize: int) -> int:
 
 
 @partial(jax.jit, static_argnames=("config", "slots"))
-def advance(
+def empty(target: Target, config: Config, state: State, slots: int) -> Record:
+    """A buffer for chains like these."""
+    moved, info = jax.eval_shape(partial(sampler.step, target, config), state)
+    row = Record(moved.chains.x, info)
+    return jax.tree.map(lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), row)
+
+
+def _advance(
     target: Target,
     config: Config,
     state: State,
+    record: Record,
     first: Scalar,
     num_steps: Scalar,
     thin: Scalar,
-    slots: int,
 ) -> tuple[State, Record, Tally]:
     """`num_steps` transitions, of which those whose number since `first` = 0 is a multiple of
-    `thin` are recorded.
+    `thin` are recorded, in place of what `record` held.
 
     Numbers are traced, so that one compiled function serves warm-up and sampling of any length. A
     slot is written until the transition that it is for, which is the last to write it; a slot whose
     transition is not reached holds a leftover and is not read.
     """
-    state_shape, info_shape = jax.eval_shape(lambda s: sampler.step(target, config, s), state)
-    row = Record(state_shape.chains.x, info_shape)
-    record = jax.tree.map(lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), row)
     none = jnp.zeros(state.chains.logp.shape, jnp.int32)
     zero = jnp.zeros((), jnp.int32)
     zeros = jnp.zeros_like(state.chains.logp)
@@ -85,3 +95,15 @@ def advance(
         return state, record, tally
 
     return jax.lax.fori_loop(0, num_steps, body, (state, record, tally))
+
+
+# The buffer is written where it is: a new one for each stretch takes as long as many transitions.
+_compile = partial(jax.jit, _advance, static_argnames="config", donate_argnames="record")
+advance = _compile()
+_advance_on_gpu = _compile(compiler_options=COMMAND_BUFFERS)
+
+
+def compiled(state: State):
+    """`advance`, compiled for where the chains are."""
+    on_gpu = {device.platform for device in state.chains.x.devices()} == {"gpu"}
+    return _advance_on_gpu if on_gpu else advance

@@ -16,7 +16,7 @@ from .progress import Display, Snapshot
 from .record import Recorder
 from .result import Run, Tuning
 from .sampler import State
-from .stretch import Pace, Whole, advance
+from .stretch import Buffer, Pace, Whole, advance
 from .target import Target
 from .until import Count, Progress, Stopped, Until
 from .watch import Watch
@@ -49,7 +49,7 @@ class Course:
     state: State
     warming: Recorder[Statistics]
     sampling: Recorder[Draws | Nothing]
-    slots: int  # of the buffer between the two
+    buffer: Buffer  # between the two
     pace: Pace
     between: Pace | Whole  # looks
     bar: Display
@@ -104,7 +104,7 @@ class Course:
         return Watch(self.target, self.config, self.state, self.superchains, named, self.functions)
 
     def _advance(self, phase: str, recorder: Recorder, size: int) -> None:
-        self.state = advance(self.target, self.config, self.state, recorder, size, self.slots)
+        self.state = advance(self.target, self.config, self.state, recorder, size, self.buffer)
         done = self.warming.done + self.sampling.done
         self.bar.show(done, lambda: self._snapshot(phase, recorder))
         self.keeper.after_stretch(self)

@@ -4,6 +4,7 @@ The metric enters as a linear map L: momenta are standard normal, dx/dt = L v, d
 p(x).
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import jax
@@ -36,9 +37,9 @@ class Transition(NamedTuple):
     num_leapfrog: jax.Array  # one number, or one per chain
 
 
-def init(logp: LogDensity, x: Positions) -> Chains:
-    """Density and gradient at starting points."""
-    return Chains(x, *jax.vmap(jax.value_and_grad(logp))(x))
+def init(logp: LogDensity, x: Positions, at_once: int | None = None) -> Chains:
+    """Density and gradient at points."""
+    return Chains(x, *_over_chains(jax.value_and_grad(logp), at_once)(x))
 
 
 def step(
@@ -49,6 +50,7 @@ def step(
     metric: Metric,
     num_leapfrog: Scalar,
     rounding: Scalar,
+    at_once: int | None = None,
 ) -> tuple[Chains, Transition]:
     """Refresh momenta, follow the dynamics, accept or reject each chain.
 
@@ -58,7 +60,8 @@ def step(
     """
     key_momentum, key_accept = jax.random.split(key)
     v0 = jax.random.normal(key_momentum, chains.x.shape, chains.x.dtype)
-    end, v1 = leapfrog(logp, chains, v0, step_size, metric, num_leapfrog)
+    v0 = jax.lax.optimization_barrier(v0)  # or each of its uses draws it again
+    end, v1 = leapfrog(logp, chains, v0, step_size, metric, num_leapfrog, at_once)
 
     log_ratio = end.logp - chains.logp - 0.5 * jnp.sum(v1**2 - v0**2, axis=-1)
     tolerance = rounding * resolution(jnp.maximum(jnp.abs(end.logp), jnp.abs(chains.logp)))
@@ -80,6 +83,18 @@ def step(
     return moved, transition
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """As `step`, with the gradients of `at_once` chains at a time: their workspace then fits where
+    that of all chains would not.
+    """
+
+    at_once: int
+
+    def __call__(self, *args) -> tuple[Chains, Transition]:
+        return step(*args, at_once=self.at_once)
+
+
 def leapfrog(
     logp: LogDensity,
     chains: Chains,
@@ -87,9 +102,10 @@ def leapfrog(
     step_size: Scalar,
     metric: Metric,
     num_steps: Scalar,
+    at_once: int | None = None,
 ) -> tuple[Chains, Positions]:
     """`num_steps` kick-drift-kick steps, one gradient each; the density only at the end."""
-    gradient = jax.vmap(jax.grad(logp))
+    gradient = _over_chains(jax.grad(logp), at_once)
 
     def drift(x, v):
         return x + step_size * metric.forward(v)
@@ -104,8 +120,15 @@ def leapfrog(
 
     v = kick(v, chains.grad, 0.5 * step_size)
     x, v = jax.lax.fori_loop(1, num_steps, body, (chains.x, v))
-    end = init(logp, drift(x, v))
+    end = init(logp, drift(x, v), at_once)
     return end, kick(v, end.grad, 0.5 * step_size)
+
+
+def _over_chains(function, at_once: int | None):
+    """For all chains together, or block after block."""
+    if at_once is None:
+        return jax.vmap(function)
+    return lambda x: jax.lax.map(function, x, batch_size=min(at_once, len(x)))
 
 
 def resolution(logp: PerChain) -> PerChain:

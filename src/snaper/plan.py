@@ -11,7 +11,7 @@ from .diagnostics import functions
 from .keep import TRACES, Draws, Nothing, Statistics
 from .record import Recorder, num_kept
 from .sampler import State
-from .stretch import Pace, Whole, slots
+from .stretch import Pace, Whole, buffer
 from .target import Target
 from .until import FIRST_LOOK, LONGEST, Count, Until
 
@@ -57,7 +57,7 @@ class Plan:
             state=state,
             warming=Recorder(self.chains, self.warmup, 1, statistics),
             sampling=Recorder(self.chains, goal.max_draws, self.thin, kept),
-            slots=slots(self.chains, target, None if until is None else LONGEST),
+            buffer=buffer(self.chains, target, None if until is None else LONGEST),
             pace=pace,
             between=pace if timed else Whole(),
             bar=display.start(self.warmup + goal.max_draws, progress, certain=until is None),

@@ -1,5 +1,6 @@
 """Sums over the transitions of a run, on the host; `keep` says what there is beside them."""
 
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 import jax
@@ -10,6 +11,7 @@ from .keep import Kept
 from .watch import Watch
 
 K = TypeVar("K", bound=Kept)
+T = TypeVar("T")
 
 
 class Last(NamedTuple):
@@ -41,6 +43,7 @@ class Recorder(Generic[K]):
         step_size = self.last.step_size
         if count:
             scalar = None if self.watch is None else self.watch.add(record.x, count)
+            record, scalar = _used((record, scalar), count)
             self.kept.add(record, scalar, count)
             step_size = float(np.asarray(record.info.step_size)[count - 1])
         tally = jax.device_get(tally)
@@ -61,3 +64,20 @@ class Recorder(Generic[K]):
 def num_kept(num_steps: int, thin: int) -> int:
     """How many of transitions 0, 1, ... are multiples of `thin`."""
     return -(-num_steps // thin)
+
+
+def _used(rows: T, count: int) -> T:
+    """The first `count` rows of arrays and some more: what lies in another memory than the host's
+    is not brought over for nothing. In few sizes, since each is compiled.
+    """
+    slots, device = next((a.shape[0], a.devices()) for a in jax.tree.leaves(rows))
+    sizes = (slots // 64, slots // 8)
+    size = next((size for size in sizes if size >= count), slots)
+    if size == slots or {each.platform for each in device} == {"cpu"}:
+        return rows
+    return _first(rows, size)
+
+
+@partial(jax.jit, static_argnums=1)
+def _first(rows: T, size: int) -> T:
+    return jax.tree.map(lambda leaf: leaf[:size], rows)

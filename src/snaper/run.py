@@ -8,12 +8,15 @@ from typing import Any
 import jax
 
 from . import arguments, sampler
+from .cache import kept_in
 from .config import Config
 from .course import Course
 from .criteria import Criterion
 from .interrupt import Interrupt
+from .lapack import one_thread
 from .models import as_target
 from .plan import Plan, least_draws
+from .record import num_kept
 from .result import Run, Tuning
 from .slowest import Slowest
 from .store.claim import Claim
@@ -41,6 +44,8 @@ def sample(
     thin: int = 1,
     progress: bool = True,
     chunk: int | None = None,
+    at_once: int | None = None,
+    cache: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
     model_kwargs: dict[str, Any] | None = None,
 ) -> Run:
@@ -80,6 +85,10 @@ def sample(
             `until` from look to look. Changes no draw.
         store: a new folder, such as "run.zarr", that the run is kept in as it goes on (the extra
             `store`); xarray and ArviZ open it. See `snaper.resume` and `snaper.load`.
+        at_once: chains whose gradients are computed together; None for all of them. Fewer need less
+            memory and more time; all chains still learn together.
+        cache: a directory where compiled code is kept for other processes, or None: compiling
+            takes seconds. JAX's own settings stay as they are.
         model_kwargs: keyword arguments of a NumPyro model.
     """
     count = arguments.count
@@ -96,6 +105,8 @@ def sample(
     groups = None if superchains is None else arguments.groups(superchains, chains)
     target = as_target(model, args, model_kwargs or {})
     chosen = arguments.chosen_config(preset, criterion, metric, target_accept, max_leapfrog)
+    if at_once is not None:
+        chosen = arguments.in_blocks(chosen, count("at_once", at_once, 1))
     key_start, key_run = jax.random.split(arguments.random_key(seed))
     with nullcontext() if store is None else Claim(store) as claim:
         start = arguments.find_starts(key_start, target, chains, groups, init)
@@ -116,14 +127,19 @@ def sample(
         )
         state = sampler.init(key_run, target, chosen, start.x, warmup, given)
         course, interrupt = plan.course(target, chosen, state, progress), Interrupt()
+        kept = num_kept(least, thin) if keep == "draws" else 0
+        too_much = arguments.too_much(target, chosen, chains, course.buffer.slots, kept)
+        if too_much is not None:
+            print(f"snaper: {too_much}", file=sys.stderr)
         if claim is not None:
             course.keeper = claim.keeper(course, plan, interrupt)
-        return carry_out(course, interrupt)
+        with kept_in(cache):
+            return carry_out(course, interrupt)
 
 
 def carry_out(course: Course, interrupt: Interrupt) -> Run:
     """Warm up, sample, and tell what went wrong."""
-    with interrupt:
+    with interrupt, one_thread():
         with closing(course.bar):
             course.warm_up(interrupt)
             course.draw(interrupt)

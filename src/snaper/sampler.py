@@ -14,6 +14,7 @@ from .hmc import Chains
 from .target import Target
 
 EXPERIENCE = 1000  # transitions that given hyperparameters count as, so that they are not unlearnt
+BLOCK = 256  # chains whose starts are looked at together
 
 
 class State(NamedTuple):
@@ -34,7 +35,7 @@ class Info(NamedTuple):
     trajectory_length: Scalar  # the time integrated; for trees, per chain
     mean_trajectory_length: Scalar
     n_steps: Scalar  # for trees, per chain
-    criterion: Scalar
+    criterion: Scalar  # NaN after warm-up, where none is climbed
     lp: PerChain
     acceptance_rate: PerChain
     is_accepted: PerChain
@@ -78,7 +79,8 @@ def begin(
 @jax.jit
 def evaluate(target: Target, x: Positions) -> Chains:
     """Chains at the given points, with density and gradient there."""
-    return hmc.init(target.logp, x)
+    # Once per run: time is no object, and memory is what larger blocks would need more of.
+    return hmc.init(target.logp, x, None if len(x) <= BLOCK else BLOCK)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -108,30 +110,36 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
     chains, transition = config.move(
         key_move, target.logp, state.chains, hyper.step_size, hyper.metric, num_leapfrog, rounding
     )
-    statistics = config.adapt.statistics(state.adapt, transition, chains, state.step)
-    told = config.clock.told(jitter, length, t)
-    memory, climb = criteria.climb(
-        config.criterion,
-        state.adapt.memory,
-        transition,
-        told,
-        statistics,
-        hyper,
-        one_step,
-        state.step,
-    )
-    learnt, kept = config.adapt.update(
-        key_lost, state.adapt, transition, chains, climb, memory, one_step, cap, state.step
-    )
-    adapt, moved = jax.tree.map(
-        lambda new, old: jnp.where(warming, new, old), (learnt, kept), (state.adapt, chains)
-    )
+
+    nothing = jnp.full((), jnp.nan, dtype)
+
+    def learn():
+        statistics = config.adapt.statistics(state.adapt, transition, chains, state.step)
+        told = config.clock.told(jitter, length, t)
+        memory, climb = criteria.climb(
+            config.criterion,
+            state.adapt.memory,
+            transition,
+            told,
+            statistics,
+            hyper,
+            one_step,
+            state.step,
+        )
+        learnt, kept = config.adapt.update(
+            key_lost, state.adapt, transition, chains, climb, memory, one_step, cap, state.step
+        )
+        new, old = (learnt, kept, climb[0]), (state.adapt, chains, nothing)
+        return jax.tree.map(lambda new, old: new.astype(old.dtype), new, old)
+
+    # Draws are not slowed down by learners that have nothing left to learn.
+    adapt, moved, criterion = jax.lax.cond(warming, learn, lambda: (state.adapt, chains, nothing))
     info = Info(
         hyper.step_size,
         transition.num_leapfrog.astype(dtype) * hyper.step_size,
         hyper.trajectory_length,
         transition.num_leapfrog,
-        climb[0],
+        criterion,
         chains.logp,
         transition.accept_prob,
         transition.accepted,

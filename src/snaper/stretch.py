@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from . import chunk
+from .chunk import Record, Tally
 from .config import Config
 from .interrupt import Interrupt
 from .record import Recorder
@@ -49,24 +50,49 @@ class Whole:
             yield wanted - recorder.done
 
 
-def slots(num_chains: int, target: Target, longest: int | None) -> int:
-    """Of the buffer for stretches that are at most so long: each call of the compiled function
-    makes a new one, which short stretches should not wait for.
+class Buffer:
+    """Where the compiled function records transitions, over and over in one place; made when it is
+    first needed.
     """
+
+    def __init__(self, slots: int):
+        self.slots = slots
+        self._record: Record | None = None
+
+    def advance(
+        self, target: Target, config: Config, state: State, first: int, size: int, thin: int
+    ) -> tuple[State, Record, Tally]:
+        """As `chunk.advance`; the record is gone when this is called again."""
+        record, self._record = self._record, None
+        if record is None:
+            record = chunk.empty(target, config, state, self.slots)
+        compiled = chunk.compiled(state)
+        state, record, tally = compiled(target, config, state, record, first, size, thin)
+        self._record = record
+        return state, record, tally
+
+
+def buffer(num_chains: int, target: Target, longest: int | None) -> Buffer:
+    """For stretches that are at most so long."""
     room = chunk.capacity(num_chains, target.dim, target.dtype.itemsize)
-    return room if longest is None else min(room, longest)
+    return Buffer(room if longest is None else min(room, longest))
 
 
 def advance(
-    target: Target, config: Config, state: State, recorder: Recorder, num_steps: int, slots: int
+    target: Target,
+    config: Config,
+    state: State,
+    recorder: Recorder,
+    num_steps: int,
+    buffer: Buffer,
 ) -> State:
     """A stretch of transitions, recorded. Longer ones than the buffer holds are cut in pieces."""
     while num_steps > 0:
         first_slot = -(-recorder.done // recorder.thin)
-        last = (first_slot + slots - 1) * recorder.thin  # the transition that fills the buffer
+        last = (first_slot + buffer.slots - 1) * recorder.thin  # the transition that fills it
         size = min(num_steps, last - recorder.done + 1)
-        state, record, tally = chunk.advance(
-            target, config, state, recorder.done, size, recorder.thin, slots=slots
+        state, record, tally = buffer.advance(
+            target, config, state, recorder.done, size, recorder.thin
         )
         recorder.append(record, tally, size)
         num_steps -= size

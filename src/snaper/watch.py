@@ -60,7 +60,13 @@ class Watch:
         """
         rows = np.int32(count)
         self._stream, values = stream.update(
-            self._stream, x, rows, self._centre, self._direction, scalar=self._scalar
+            self._stream,
+            x,
+            rows,
+            self._centre,
+            self._direction,
+            scalar=self._scalar,
+            window=_window(x),
         )
         if self._named is not None:
             self._named = pooled.update(self._target, self._named, x, rows)
@@ -121,7 +127,13 @@ class _Asked:
     def add(self, x: jax.Array, rows: np.int32) -> None:
         values = functions.rows(self._target, x, rows, self._chosen.of)
         self._stream, _ = stream.update(
-            self._stream, values, rows, self._centre, self._centre, scalar=stream.nobody
+            self._stream,
+            values,
+            rows,
+            self._centre,
+            self._centre,
+            scalar=stream.nobody,
+            window=_window(x),
         )
 
     @property
@@ -135,3 +147,10 @@ class _Asked:
     def judged(self, superchains: int | None) -> Judged:
         look = stream.look(self._stream, self._centre, superchains=superchains)
         return judged.functions(jax.device_get(look), self._chosen.names.__getitem__)
+
+
+def _window(x: jax.Array) -> int:
+    """Draws taken in at a time: one stays in a CPU's cache, where more take ten times as long;
+    other devices are slowed down by the number of turns.
+    """
+    return 1 if {device.platform for device in x.devices()} == {"cpu"} else 16

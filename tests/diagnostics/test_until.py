@@ -313,9 +313,9 @@ def test_stops_within_one_stretch_of_the_condition(until, chunk, monkeypatch):
     sizes = []
     compiled = chunk_module.advance
 
-    def noted(target, config, state, first, size, thin, slots):
+    def noted(target, config, state, record, first, size, thin):
         sizes.append((int(first), int(size)))
-        return compiled(target, config, state, first, size, thin, slots=slots)
+        return compiled(target, config, state, record, first, size, thin)
 
     monkeypatch.setattr(chunk_module, "advance", noted)
     run = sample(until=until, chunk=chunk)

@@ -72,7 +72,7 @@ def test_log_density_is_traced_a_few_times_and_the_sampler_compiled_once(compila
 def chunk_arguments(target, x):
     chosen = config.default()
     state = sampler.init(jax.random.key(0), target, chosen, x, 10)
-    return (target, chosen, state, 0, 10, 1), {"slots": 4}
+    return target, chosen, state, chunk.empty(target, chosen, state, 4), 0, 10, 1
 
 
 def primitives(jaxpr):
@@ -85,8 +85,8 @@ def primitives(jaxpr):
 
 def test_compiled_stretch_calls_nothing_back():
     target = normal_model()
-    arguments, slots = chunk_arguments(target, jnp.zeros((NUM_CHAINS, 3)))
-    found = {*primitives(chunk.advance.trace(*arguments, **slots).jaxpr.jaxpr)}
+    arguments = chunk_arguments(target, jnp.zeros((NUM_CHAINS, 3)))
+    found = {*primitives(chunk.advance.trace(*arguments).jaxpr.jaxpr)}
     assert "while" in found and "exp" in found
     assert not [name for name in found if "callback" in name or "infeed" in name]
 
@@ -101,8 +101,8 @@ def test_data_are_no_constants_of_the_compiled_stretch():
     x = jnp.zeros((4, 2))
 
     def text(target):
-        arguments, slots = chunk_arguments(target, x)
-        return chunk.advance.lower(*arguments, **slots).as_text()
+        arguments = chunk_arguments(target, x)
+        return chunk.advance.lower(*arguments).as_text()
 
     as_argument = text(Target(mean_log_density, jnp.zeros(2), data))
     closed_over = text(Target(partial(mean_log_density, data=jnp.asarray(data)), jnp.zeros(2)))

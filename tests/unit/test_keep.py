@@ -2,11 +2,14 @@
 
 import pickle
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import NUM_CHAINS, normal_model
 
 import snaper
+from snaper import chunk, record
 from snaper import plan as driver
 
 SIZES = {"chains": NUM_CHAINS, "warmup": 150, "progress": False, "seed": 5}
@@ -55,3 +58,30 @@ def test_statistics_that_are_not_kept_say_so(moments):
     with pytest.raises(KeyError, match="No statistic 'lp' was kept: keep='draws' keeps all"):
         _ = moments.stats["lp"]
     assert moments.findings == plain.findings
+
+
+def test_rows_for_the_host_are_cut_in_few_sizes():
+    rows = {"a": jnp.arange(640), "b": jnp.ones((640, 2))}
+    assert record._used(rows, 3) is rows  # on the CPU they are there already
+    cut = record._first(rows, 10)
+    np.testing.assert_array_equal(cut["a"], np.arange(10))
+    assert cut["b"].shape == (10, 2)
+
+
+def test_memory_on_the_device_does_not_grow_with_draws(monkeypatch):
+    """What is alive between stretches, where the buffer is small enough to be filled often."""
+    monkeypatch.setattr(chunk, "_BUFFER_BYTES", 2**16)
+    target = snaper.Target(lambda x: -0.5 * jnp.sum(x**2), np.zeros(100))
+    peaks = {}
+    for draws in (50, 500):
+        alive, append = [], record.Recorder.append
+
+        def noted(self, *args, alive=alive, append=append):
+            append(self, *args)
+            alive.append(sum(each.nbytes for each in jax.live_arrays()))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(record.Recorder, "append", noted)
+            snaper.sample(target, chains=32, warmup=20, draws=draws, progress=False)
+        peaks[draws] = max(alive)
+    assert peaks[500] < 1.05 * peaks[50]

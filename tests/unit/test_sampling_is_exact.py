@@ -105,10 +105,10 @@ def test_thinned_draws_are_the_same_however_small_the_buffer(state, size, thin):
 
 def _positions(state, thin, total, longest, slots):
     recorder = Recorder(64, total, thin, Draws(64, 3, np.float32, total))
-    done = 0
+    buffer, done = stretch.Buffer(slots), 0
     while done < total:
         size = min(longest, total - done)
-        state = stretch.advance(TARGET, CONFIG, state, recorder, size, slots)
+        state = stretch.advance(TARGET, CONFIG, state, recorder, size, buffer)
         done += size
     return recorder.kept.x
 

@@ -18,7 +18,6 @@ from . import rhat
 from .rhat import Part
 
 BLOCKS = 8
-_WINDOW = 16  # draws reduced at once
 
 ScalarOf = Callable[[jax.Array, Vector], jax.Array]
 """The criterion's scalar of positions [..., dim] relative to the centre, along a direction."""
@@ -76,15 +75,21 @@ def init(x: Positions) -> Stream:
     )
 
 
-@partial(jax.jit, static_argnames="scalar")
+@partial(jax.jit, static_argnames=("scalar", "window"))
 def update(
-    stream: Stream, x: jax.Array, count: Scalar, centre: Vector, direction: Vector, scalar: ScalarOf
+    stream: Stream,
+    x: jax.Array,
+    count: Scalar,
+    centre: Vector,
+    direction: Vector,
+    scalar: ScalarOf,
+    window: int = 1,
 ) -> tuple[Stream, jax.Array]:
-    """Take in the first `count` rows of x [slot, chain, dim]; also the criterion's scalar of each,
-    [slot, chain].
+    """Take in the first `count` rows of x [slot, chain, dim], up to `window` at a time; also the
+    criterion's scalar of each, [slot, chain].
     """
     slots = x.shape[0]
-    window = min(_WINDOW, slots)
+    window = min(window, slots)
 
     def body(carry):
         stream, done, values = carry

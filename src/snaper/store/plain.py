@@ -9,7 +9,7 @@ from .. import adapt, clock, config, criteria, hmc, jitter, nuts, plan, slowest,
 
 _PARTS = {
     name: part
-    for module in (adapt, clock, config, criteria, jitter, nuts, plan, slowest, until)
+    for module in (adapt, clock, config, criteria, hmc, jitter, nuts, plan, slowest, until)
     for name, part in vars(module).items()
     if isinstance(part, type) and is_dataclass(part)
 }

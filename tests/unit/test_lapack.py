@@ -1,0 +1,29 @@
+"""Threads of LAPACK are set for a while only."""
+
+import pytest
+
+from snaper import lapack
+
+
+def test_one_thread_and_then_as_many_as_before():
+    calls = lapack._calls()
+    if calls is None:
+        pytest.skip("SciPy has another LAPACK here")
+    get, put = calls
+    first = get()
+    try:
+        put(2)
+        with lapack.one_thread():
+            assert get() == 1
+        assert get() == 2
+        with pytest.raises(ZeroDivisionError), lapack.one_thread():
+            raise ZeroDivisionError
+        assert get() == 2
+    finally:
+        put(first)
+
+
+def test_without_such_a_library_nothing_is_done(monkeypatch):
+    monkeypatch.setattr(lapack, "_calls", lambda: None)
+    with lapack.one_thread():
+        pass
