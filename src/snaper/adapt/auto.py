@@ -27,7 +27,9 @@ class AutoMetric:
 
     def describe(self, state: Any) -> str:
         """What was chosen, and why."""
-        return (self.low_rank if isinstance(state, LowRankState) else self.dense).describe(state)
+        if isinstance(state, LowRankState):
+            return self.low_rank.describe(state)
+        return self.dense.describe(state)
 
     def width(self, moments: MomentsState) -> Any:
         return self.learner(moments.mean.size).width(moments)

@@ -121,7 +121,7 @@ class LowRankMetric:
         points, grads = (_within(state.basis, image) for image in (state.points, state.grads))
         lost = jnp.exp(-state.worth / (self.caution * moments.mean.size))
         rest = lost * jnp.eye(len(points), dtype=points.dtype)
-        factor, inverse = fisher((1 - lost) * points + rest, (1 - lost) * grads + rest, 0.0)
+        factor, inverse = fisher((1 - lost) * points + rest, (1 - lost) * grads + rest, 0.0 * lost)
         squares, turn = jnp.linalg.eigh(_product(factor, factor.T))
         squares = jnp.clip(squares, 1e-6, 1e6)
         axes = _product(state.basis, turn)
