@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from . import arguments
@@ -16,7 +15,7 @@ from .plan import Plan, least_draws
 from .result import Run
 from .run import carry_out
 from .store import fingerprint, header, layout, standin
-from .store.files import Lock
+from .store.files import Lock, folder
 from .store.plain import Yours, encode
 from .store.reader import Reader, refuse_missing
 from .store.writer import Writer
@@ -69,7 +68,7 @@ def resume(
         for name, values in layout.fixed(target, reader.specs).items():
             reader.arrays.fill(name, values)
         interrupt = Interrupt()
-        starts = {name: each for name, each in reader.saved.items() if name.startswith("starts.")}
+        starts = {name: each for name, each in reader.saved.items() if name.startswith("starts[")}
         onward = header.onward(told, plan)
         course.keeper = Writer(reader.root, reader.arrays, onward, starts, told["files"], interrupt)
         return carry_out(course, interrupt)
@@ -109,7 +108,7 @@ def load(path: str | PathLike[str], model: Any = None, /, *args: Any, **kwargs: 
 @contextmanager
 def _locked(path: Any) -> Iterator[Reader]:
     """A store that nobody else writes meanwhile."""
-    root = Path(path).absolute()
+    root = folder(path)
     refuse_missing(root)
     lock = Lock(root)
     try:
@@ -154,5 +153,12 @@ def _plan(reader: Reader, draws: int | None, until: Until | None) -> tuple[Plan,
                 "again."
             )
         return replace(plan, until=again), False
+    if until is not None and until.of is not None and done:
+        judged = None if plan.until is None else encode(plan.until.of, "of")
+        if encode(until.of, "of") != judged:
+            raise ValueError(
+                f"{reader.root} has {done} draws that were not judged by {until.of!r}: leave of= "
+                "out of until=, or sample anew with tuning= of snaper.load."
+            )
     least = max(least_draws(draws, until, plan.thin), done)
     return replace(plan, least=least, until=until), True

@@ -128,6 +128,10 @@ def elsewhere(description, arrays):
     description["specs"][0][0] = "posterior/../../../elsewhere"
 
 
+def file_elsewhere(description, arrays):
+    description["files"]["observed_data/y/c/../../../../elsewhere"] = [0]
+
+
 def unknown_part(description, arrays):
     description["config"]["part"] = "Popen"
 
@@ -137,7 +141,7 @@ def unknown_function(description, arrays):
 
 
 @pytest.mark.parametrize(
-    "change", [pickled, object_array, elsewhere, unknown_part, unknown_function]
+    "change", [pickled, object_array, elsewhere, file_elsewhere, unknown_part, unknown_function]
 )
 def test_a_stranger_s_store_runs_nothing(change, copied):
     rewritten(copied, change)

@@ -1,12 +1,21 @@
 """What does not fit a store is refused in one sentence that says what it is."""
 
 import json
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import NUM_CHAINS, OBSERVED, normal_log_density, normal_model, one_sentence, quartic
+from helpers import (
+    NUM_CHAINS,
+    OBSERVED,
+    normal_log_density,
+    normal_model,
+    one_sentence,
+    quartic,
+    standard_normal,
+)
 from problems import own_criterion
 
 import snaper
@@ -39,6 +48,22 @@ def renamed(params, observed):
 
 def test_another_log_density(path):
     refused("drawn from another log density", path, normal_model(log_density=nearly))
+
+
+def test_another_log_density_that_is_the_same_where_all_chains_began(tmp_path):
+    path, target = tmp_path / "run.zarr", Target(standard_normal, jnp.zeros(2))
+    snaper.sample(target, store=path, init=np.zeros(2), **SIZES)
+    wider = Target(lambda x: standard_normal(x / 3.0), jnp.zeros(2))
+    refused("drawn from another log density", path, wider)
+
+
+def test_a_log_density_that_is_not_finite_everywhere_is_the_same(tmp_path):
+    path = tmp_path / "run.zarr"
+    target = Target(lambda x: jnp.where(x[0] > 0, standard_normal(x), jnp.nan), jnp.zeros(2))
+    snaper.sample(target, store=path, **SIZES)
+    assert snaper.resume(path, target, draws=25, progress=False).stopped.draws == 25
+    other = Target(lambda x: jnp.where(x[0] > 0, standard_normal(x), -jnp.inf), jnp.zeros(2))
+    refused("drawn from another log density", path, other)
 
 
 def test_other_data(path):
@@ -85,6 +110,23 @@ def test_an_own_criterion_is_to_be_given_again(tmp_path):
     loaded = snaper.load(path)
     np.testing.assert_array_equal(loaded.unconstrained, run.unconstrained)
     assert loaded.config.criterion.name == "own_criterion"
+
+
+class Own:
+    """A criterion that has no name, and is another object in every process."""
+
+    def __call__(self, *args, **kwargs):
+        return own_criterion(*args, **kwargs)
+
+
+def test_names_of_own_functions_hold_no_address():
+    for criterion in (Own(), partial(own_criterion)):
+        assert "0x" not in plain.encode(criterion, "criterion")["yours"]
+
+
+def test_draws_that_were_not_judged_by_a_function_are_not_from_now_on(path):
+    until = Until(rhat=1.5, max_draws=30, of=lambda p: p["scale"])
+    refused("20 draws that were not judged by", path, normal_model(), until=until)
 
 
 def test_an_own_condition_is_to_be_given_again(tmp_path):
@@ -171,6 +213,37 @@ def test_parts_that_are_not_snaper_s_are_refused_at_once(tmp_path):
         snaper.sample(normal_model(), preset=chosen, store=tmp_path / "run.zarr", **SIZES)
     assert one_sentence(str(caught.value))
     assert not (tmp_path / "run.zarr/zarr.json").exists()
+
+
+@pytest.mark.parametrize("names", [("draw",), ("zarr.json",), ("..",), ("a\\b",), ("a/b", "a.b")])
+def test_names_that_would_be_written_over_each_other_are_refused_at_once(names, tmp_path):
+    target = Target(
+        lambda p: sum(standard_normal(each) for each in p.values()), dict.fromkeys(names, 0.0)
+    )
+    with pytest.raises(ValueError, match="store= cannot hold") as caught:
+        snaper.sample(target, store=tmp_path / "run.zarr", **SIZES)
+    assert one_sentence(str(caught.value)) and repr(names[-1]) in str(caught.value)
+    assert not (tmp_path / "run.zarr/zarr.json").exists()
+
+
+def test_paths(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    snaper.sample(normal_model(), store="~/with space/run.zarr", **SIZES)
+    assert snaper.load("with space/run.zarr").stopped.draws == 20
+    assert (
+        snaper.resume("~/with space/run.zarr", normal_model(), progress=False).stopped.draws == 20
+    )
+    for wrong in (5, b"run.zarr", "", "s3://bucket/run.zarr"):
+        for attempt in (
+            lambda wrong: snaper.sample(normal_model(), store=wrong, **SIZES),
+            lambda wrong: snaper.resume(wrong, normal_model()),
+            snaper.load,
+        ):
+            with pytest.raises((TypeError, ValueError), match="A store must be") as caught:
+                attempt(wrong)
+            assert one_sentence(str(caught.value)) and repr(wrong) in str(caught.value)
+    assert [each.name for each in tmp_path.iterdir()] == ["with space"]
 
 
 def test_command_line(tmp_path, capsys):

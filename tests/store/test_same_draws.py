@@ -130,6 +130,31 @@ def test_a_finished_run_is_returned_as_it_is(tmp_path):
     assert_same(snaper.resume(tmp_path / "run.zarr", target, draws=40, progress=False), run)
 
 
+def test_parameters_without_elements(tmp_path):
+    target = snaper.Target(lambda p: -0.5 * p["b"] ** 2, {"a": jnp.zeros(0), "b": 0.0})
+    snaper.sample(target, draws=20, store=tmp_path / "run.zarr", **SIZES)
+    resumed = snaper.resume(tmp_path / "run.zarr", target, draws=40, progress=False)
+    assert_same(resumed, snaper.sample(target, draws=40, **SIZES))
+    assert snaper.load(tmp_path / "run.zarr").draws["a"].shape == (NUM_CHAINS, 40, 0)
+
+
+def test_findings_are_of_where_chains_began(tmp_path, monkeypatch):
+    """And not of where they were when the run went on."""
+    began, result = [], course.Course.result
+
+    def noted(self):
+        began.append(np.asarray(self.began.chains.grad))
+        return result(self)
+
+    monkeypatch.setattr(course.Course, "result", noted)
+    snaper.sample(normal_model(), draws=40, store=tmp_path / "run.zarr", **SIZES)
+    snaper.resume(tmp_path / "run.zarr", normal_model(), draws=60, progress=False)
+    snaper.load(tmp_path / "run.zarr")
+    for other in began[1:]:
+        np.testing.assert_array_equal(other, began[0])
+    assert len(began) == 3
+
+
 def test_another_condition_goes_on_from_there(tmp_path):
     target = normal_model()
     run = snaper.sample(target, draws=40, store=tmp_path / "run.zarr", **SIZES)

@@ -19,6 +19,7 @@ _CHUNK_BYTES = 2**22
 _MAX_CHUNK = 1000  # draws
 _KINDS = frozenset("biufc")  # of dtypes
 _NAME = re.compile(r"(?!\.\.?$)[^/\\\0]+")  # what can be that of a file, and leads nowhere else
+_DESCRIPTION = "zarr.json"
 TEXT = "text"  # in the place of a dtype
 
 
@@ -79,7 +80,7 @@ class Arrays:
     def _create(self, spec: Spec) -> Any:
         if spec.dtype != TEXT and np.dtype(spec.dtype).kind not in _KINDS:
             raise ValueError(f"{spec.path} must hold numbers, not {spec.dtype}")
-        if not all(_NAME.fullmatch(part) for part in spec.path.split("/")):
+        if not stays_inside(spec.path):
             raise ValueError(f"{spec.path!r} cannot be the name of an array")
         return self._zarr.create_array(
             self._store,
@@ -114,6 +115,8 @@ class Arrays:
             first, last = number * spec.chunk, min((number + 1) * spec.chunk, end)
             new = rows[max(first - begin, 0) : last - begin]
             self._add(path, number, new)
+            if not new.size:
+                continue  # Zarr has no files for what is empty
             files.write(self._root, spec.key(number), self._staged[spec.key(number)].to_bytes())
             if last == (number + 1) * spec.chunk:
                 del self._staged[spec.key(number)]  # will not be touched again
@@ -126,6 +129,9 @@ class Arrays:
         rows = np.empty((length, *np.delete(spec.shape, spec.axis)), spec.dtype)
         for number in range(-(-length // spec.chunk)):
             first, last = number * spec.chunk, min((number + 1) * spec.chunk, length)
+            if not rows.size:
+                self._add(path, number, rows[first:last])
+                continue
             key = spec.key(number)
             self._staged[key] = self._buffer(files.read(self._root, key))
             try:
@@ -181,6 +187,16 @@ class Arrays:
 
     def _buffer(self, data: bytes) -> Any:
         return self._zarr.core.buffer.default_buffer_prototype().buffer.from_bytes(data)
+
+
+def stays_inside(path: str) -> bool:
+    """Whether it leads nowhere but into the store."""
+    return all(_NAME.fullmatch(part) for part in path.split("/"))
+
+
+def can_be_called(name: str) -> bool:
+    """Whether an array can, beside what else is in its folder."""
+    return name != _DESCRIPTION and _NAME.fullmatch(name) is not None
 
 
 def require_zarr() -> Any:

@@ -17,7 +17,7 @@ class Claim:
 
     def __init__(self, path: Any):
         require_zarr()
-        self._root = Path(path).absolute()
+        self._root = files.folder(path)
         _refuse_existing(self._root)
         self._lock = Lock(self._root)
 
@@ -36,7 +36,7 @@ class Claim:
         for path, values in layout.fixed(target, chosen.specs).items():
             arrays.fill(path, values)
         told = header.of(target, config, plan, chosen)
-        starts = header.starts(state.chains)
+        starts = header.starts(target, state.chains)
         writer = Writer(self._root, arrays, told, starts, {}, interrupt)
         writer.begin(course)
         return writer

@@ -27,6 +27,16 @@ class StoreError(RuntimeError):
     run: Any = None
 
 
+def folder(path: Any) -> Path:
+    """A store's, as users write it."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise TypeError(f"A store must be the path of a folder, not {path!r}.")
+    if not text or "://" in text or "\0" in text:
+        raise ValueError(f"A store must be a folder of this machine, not {text!r}: give its path.")
+    return Path(os.path.expanduser(text)).absolute()
+
+
 def write(root: Path, name: str, data: bytes) -> None:
     """All of the data under this name and on disk, or else what was there before."""
     path, new = root / name, root / _NEW

@@ -1,6 +1,7 @@
 """What tells one target from another: names, shapes, data, and its log density at some points."""
 
 import hashlib
+from collections.abc import Iterable
 from importlib import metadata
 from typing import Any
 
@@ -62,21 +63,34 @@ def _refuse(path: Any, what: str, old: Any, new: Any, remedy: str) -> None:
         raise ValueError(f"{path} was drawn with {what} {old}, not {new}: {remedy}.")
 
 
-def compare_density(path: Any, starts: Chains, target: Target) -> None:
-    """Refuse a target whose log density or gradient is another at the chains' starting points."""
-    now = sampler.evaluate(target, starts.x)
-    for what, old, new in (
-        ("log density", starts.logp[:, None], now.logp[:, None]),
-        ("gradient", starts.grad, now.grad),
-    ):
-        old, new = np.asarray(old), np.asarray(new)
-        scale = np.maximum(np.abs(old).max(axis=1), 1.0)  # per chain
-        gap = float(np.max(np.abs(new - old).max(axis=1) / scale))
-        if not gap <= _CLOSE * float(np.finfo(old.dtype).eps):
-            raise ValueError(
-                f"{path} was drawn from another log density, whose {what} at the chains' starting "
-                f"points differs by {gap:.1e} of its size: pass the same target."
-            )
+def elsewhere(target: Target, count: int) -> Chains:
+    """Points that have nothing to do with a run, and the log density there."""
+    return sampler.evaluate(target, target.disperse(jax.random.key(0), count))
+
+
+def compare_density(path: Any, known: Iterable[Chains], target: Target) -> None:
+    """Refuse a target whose log density or gradient is another where these are known."""
+    for then in known:
+        now = sampler.evaluate(target, then.x)
+        for what, old, new in (
+            ("log density", then.logp[:, None], now.logp[:, None]),
+            ("gradient", then.grad, now.grad),
+        ):
+            gap = _gap(np.asarray(old), np.asarray(new))
+            if not gap <= _CLOSE * float(np.finfo(target.dtype).eps):
+                raise ValueError(
+                    f"{path} was drawn from another log density, whose {what} differs by "
+                    f"{gap:.1e} of its size at points that are stored: pass the same target."
+                )
+
+
+def _gap(old: np.ndarray, new: np.ndarray) -> float:
+    """The largest difference [point, ...], in units of the point's size; NaN is equal to NaN."""
+    size = np.max(np.abs(old), axis=1, where=np.isfinite(old), initial=1.0, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        differences = np.abs(new - old) / size
+    same = (old == new) | (np.isnan(old) & np.isnan(new))
+    return float(np.max(np.where(same, 0.0, differences)))
 
 
 def _digests(target: Target) -> dict[str, str]:

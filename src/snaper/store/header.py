@@ -14,7 +14,7 @@ from .layout import Layout
 from .plain import encode
 from .tree import flatten
 
-FORMAT = 1
+FORMAT = 2
 _NAMES = "format around target dims coords config specs shared named attributes".split()
 
 
@@ -45,9 +45,11 @@ def onward(told: dict[str, Any], plan: Plan) -> dict[str, Any]:
     return {name: told[name] for name in _NAMES} | {"plan": encode(plan)}
 
 
-def starts(chains: Chains) -> dict[str, np.ndarray]:
-    """Points at which the log density is compared, and what it is there."""
-    return flatten(chains, "starts")
+def starts(target: Target, chains: Chains) -> dict[str, np.ndarray]:
+    """Points at which the log density is compared, and what it is there: where chains begin, and as
+    many others, since all may begin at one point, or at a mode, where many densities are alike.
+    """
+    return flatten((chains, fingerprint.elsewhere(target, chains.logp.size)), "starts")
 
 
 def _list(values: np.ndarray) -> list[Any]:

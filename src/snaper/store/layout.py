@@ -1,5 +1,6 @@
 """Which arrays a run has on disk, by ArviZ' names, and its draws and statistics as such."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import jax
@@ -12,7 +13,7 @@ from ..keep import TRACES
 from ..result import constrain
 from ..sampler import Info, State
 from ..target import Target
-from .arrays import TEXT, Spec
+from .arrays import TEXT, Spec, can_be_called
 
 Rows = dict[str, np.ndarray]
 """By name, [draw, ...]."""
@@ -48,6 +49,7 @@ class Layout(NamedTuple):
 
 def _specs(target: Target, chains: int, info: Info, named: Any, keep: str) -> list[Spec]:
     def per_draw(arrays: dict[str, Any]) -> dict[str, Any]:
+        _refuse_names(arrays, taken=("draw",))
         return {
             plain(name): jax.ShapeDtypeStruct((chains, 0, *shape), dtype)
             for name, (shape, dtype) in arrays.items()
@@ -69,8 +71,21 @@ def _specs(target: Target, chains: int, info: Info, named: Any, keep: str) -> li
         specs += _group(target, group, per_draw(arrays))
     for group, values in (("observed_data", target.observed), ("constant_data", target.constants)):
         if values:
+            _refuse_names(values)
             specs += _group(target, group, {plain(name): each for name, each in values.items()})
     return specs
+
+
+def _refuse_names(arrays: Iterable[str], taken: tuple[str, ...] = ()) -> None:
+    """Those that would be written over each other, or over numbers of draws."""
+    seen = {*taken}
+    for name in arrays:
+        if plain(name) in seen or not can_be_called(plain(name)):
+            raise ValueError(
+                f"store= cannot hold {name!r}, since an array there cannot be called "
+                f"{plain(name)!r}, or another one is: rename it."
+            )
+        seen.add(plain(name))
 
 
 def _group(target: Target, group: str, arrays: dict[str, Any]) -> list[Spec]:

@@ -50,11 +50,17 @@ def encode(value: Any, where: str = "") -> Any:
     if isinstance(value, Yours):
         return {"yours": value.name}
     if callable(value) and where in _GIVEN_AGAIN:
-        return {"yours": getattr(value, "__qualname__", repr(value))}
+        return {"yours": _name(value)}
     raise ValueError(
         f"store= cannot hold {where}={value!r}, which is not a part of snaper: leave store= out, "
         "or use a part of snaper."
     )
+
+
+def _name(function: Any) -> str:
+    """The same in every process, as an address is not."""
+    function = getattr(function, "func", function)  # of a partial
+    return getattr(function, "__qualname__", type(function).__qualname__)
 
 
 def decode(value: Any) -> Any:

@@ -14,7 +14,7 @@ from ..hmc import Chains
 from ..plan import Plan
 from ..sampler import State
 from . import files, layout, plain, snapshot
-from .arrays import Arrays, Spec, require_zarr
+from .arrays import Arrays, Spec, require_zarr, stays_inside
 from .header import FORMAT
 from .tree import unpack
 from .writer import CHECKPOINT
@@ -34,7 +34,7 @@ class Reader:
 
     def __init__(self, path: Any):
         require_zarr()
-        self.root = Path(path).absolute()
+        self.root = files.folder(path)
         refuse_missing(self.root)
         for tries in range(_TRIES):
             seen = files.read(self.root, CHECKPOINT)
@@ -81,6 +81,8 @@ class Reader:
         """Check the files that hold no draws; those of arrays that do not grow are kept."""
         fixed = tuple(f"{spec.path}/c" for spec in self.specs if not spec.grows)
         for name, sums in self.description["files"].items():
+            if not stays_inside(name):
+                raise ValueError(f"{name!r} cannot be the name of a file")
             path = self.root / name
             if None in sums and not path.exists():
                 continue
@@ -106,8 +108,14 @@ class Reader:
         }
 
     @property
-    def starts(self) -> Chains:
-        return Chains(*(jnp.asarray(self.saved[f"starts.{name}"]) for name in Chains._fields))
+    def starts(self) -> tuple[Chains, Chains]:
+        """Where chains began, and other points at which the log density is known."""
+
+        def chains(place: int) -> Chains:
+            names = (f"starts[{place}].{name}" for name in Chains._fields)
+            return Chains(*(jnp.asarray(self.saved[name]) for name in names))
+
+        return chains(0), chains(1)
 
     @property
     def findings(self) -> list[Finding] | None:
@@ -127,6 +135,7 @@ class Reader:
         told = self.description
         try:
             snapshot.restore(course, told, self.saved, ended)
+            course.began = course.began._replace(chains=self.starts[0])
         except (KeyError, ValueError) as error:
             raise self._strange(error) from None
         course.warming.kept.restore(layout.warmup_kept(self.rows, told["shared"]))
