@@ -58,12 +58,13 @@ def test_two_correlated_coordinates_are_not_taken_for_a_rough_target(correlation
 
 @pytest.mark.parametrize("chains", [1, 2, 4])
 def test_few_chains_find_a_good_length(chains):
-    """The best is near 1. Over seeds the length of few chains is between 1 and 5; without bounds on
-    what chance shows them it is above 20 for one seed in five.
+    """The best is near 1. A single chain finds one above 5 for one seed in eight (above 20 for one in
+    five, without bounds on what chance shows it), most of five seeds for one set in 70.
     """
-    run = sample(correlated(), chains=chains, draws=1000)
-    assert run.tuning.trajectory_length < 10.0
-    assert {finding.topic for finding in run.findings} <= {"few-chains", "not-settled"}
+    runs = [sample(correlated(), chains=chains, draws=1000, seed=seed) for seed in range(5)]
+    assert np.median([run.tuning.trajectory_length for run in runs]) < 5.0
+    for run in runs:
+        assert {finding.topic for finding in run.findings} <= {"few-chains", "not-settled"}
     np.testing.assert_allclose(
         run.unconstrained.std(axis=(0, 1)), np.sqrt(np.diag(COVARIANCE)), 0.2
     )

@@ -188,7 +188,7 @@ TOLD = {
     "improper tails": ("not-mixed", ["R-hat of x[", "e+0", "hardly depends on"]),
     "wrong sign": ("unbounded", ["grows outward along x[", "check its sign"]),
     "exponential growth": ("unbounded", ["grows outward along x[", "check its sign"]),
-    "linear growth": ("stuck", ["64 of 64 chains", "log density is about", "e+"]),
+    "linear growth": ("unbounded", ["The log density is about", "without bound"]),
     "far modes": ("not-mixed", ["R-hat of x[", "separate modes"]),
 }
 

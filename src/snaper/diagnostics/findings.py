@@ -14,6 +14,7 @@ APART = 1.2  # the R-hat above which chains that had time enough disagree
 TIME_ENOUGH = 100  # draws
 SHORT_WARMUP = 50
 ENOUGH_TO_MOVE = 20  # draws in which a good chain moves, even among thousands
+UNHEARD_OF = 1e20  # a log density
 OUTWARD = 0.85  # the share of chains pulled outward that no proper density comes near,
 ENOUGH_OUTWARD = 64  # among so many: once in 1e9, if each is as likely to be pulled inward
 
@@ -213,7 +214,14 @@ def _sampling(facts: Facts) -> Iterator[Finding]:
     yield from _acceptance(facts, stuck)
     if facts.mixing is not None:
         yield from _mixing(facts, facts.mixing, stuck)
-    if facts.resolution > 0.1:
+    height = float(np.median(facts.lp))
+    if height > UNHEARD_OF:
+        yield Finding(
+            "unbounded",
+            f"The log density is about {height:.2g} where chains are, so it seems to grow without "
+            "bound: check its sign, and give every parameter a proper prior.",
+        )
+    elif facts.resolution > 0.1:
         yield Finding(
             "precision",
             f"The log density is so large that its last digit is worth {facts.resolution:.2g}, "
