@@ -58,8 +58,8 @@ def test_two_correlated_coordinates_are_not_taken_for_a_rough_target(correlation
 
 @pytest.mark.parametrize("chains", [1, 2, 4])
 def test_few_chains_find_a_good_length(chains):
-    """The best is near 1. A single chain finds one above 5 for one seed in eight (above 20 for one in
-    five, without bounds on what chance shows it), most of five seeds for one set in 70.
+    """The best is near 1. A single chain finds one above 5 for one seed in eight, and so most of
+    five seeds in one set of 70; without bounds on what chance shows it, above 20 in one of five.
     """
     runs = [sample(correlated(), chains=chains, draws=1000, seed=seed) for seed in range(5)]
     assert np.median([run.tuning.trajectory_length for run in runs]) < 5.0
