@@ -144,9 +144,12 @@ def test_rows_that_overflowed_are_shown_without_estimates():
 
 @pytest.mark.parametrize("superchains", [None, 16])
 def test_many_chains_and_parameters_take_seconds(superchains):
-    """1.4 s of one core."""
+    """1.4 s of one core, if nobody else has work for it: the best of three counts."""
     draws = {"x": np.random.default_rng(0).normal(size=(1024, 50, 100)).astype(np.float32)}
     summary({"x": draws["x"][:, :, :1]}, superchains)  # imports
-    began = time.process_time()
-    summary(draws, superchains)
-    assert time.process_time() - began < 2.0
+    took = []
+    for _ in range(3):
+        began = time.process_time()
+        summary(draws, superchains)
+        took.append(time.process_time() - began)
+    assert min(took) < 2.0

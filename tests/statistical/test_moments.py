@@ -30,6 +30,9 @@ def assert_within(values, effective, truth):
     np.testing.assert_array_less(np.abs(values.mean(axis=0) - truth) / error, 5.0)
 
 
+LARGE = pytest.param(1000, 1e4, False, marks=pytest.mark.slow)
+
+
 def gaussian(x, covariance):
     axes, scale, mean = covariance
     z = (axes.T @ (x - mean)) / scale
@@ -38,7 +41,7 @@ def gaussian(x, covariance):
 
 @pytest.mark.parametrize(
     ("dim", "condition", "rotated"),
-    [(2, 1.0, False), (2, 1e4, True), (20, 1e2, True), (100, 1e4, False), (1000, 1e4, False)],
+    [(2, 1.0, False), (2, 1e4, True), (20, 1e2, True), (100, 1e4, False), LARGE],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_gaussians(dim, condition, rotated, dtype):

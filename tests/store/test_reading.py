@@ -69,7 +69,10 @@ def test_load_needs_no_log_density(stored):
         np.testing.assert_array_equal(loaded.draws[name], values)
         assert loaded.draws[name].dtype == values.dtype
     assert str(loaded.summary()).splitlines()[1:] == str(run.summary()).splitlines()[1:]
-    assert loaded.findings == run.findings and loaded.seconds == pytest.approx(run.seconds, rel=0.5)
+    assert loaded.findings == run.findings
+    assert loaded.seconds == pytest.approx(
+        run.seconds, abs=0.5
+    )  # the last commit is in one of them
     ours, theirs = (r.to_arviz(warmup=True, unconstrained=True) for r in (loaded, run))
     for group in ("posterior", "unconstrained_posterior", "sample_stats", "observed_data"):
         assert_like(ours[group], theirs[group])
@@ -84,7 +87,7 @@ def test_load_with_the_target(stored):
     x = jnp.asarray(run.unconstrained[0, -1])
     assert float(loaded.target.logp(x)) == pytest.approx(run.stats["lp"][0, -1])
     tuned = snaper.sample(loaded.target, tuning=loaded.tuning, **SIZES | {"warmup": 0})
-    assert tuned.tuning.step_size == run.tuning.step_size
+    assert tuned.tuning.step_size == pytest.approx(run.tuning.step_size, rel=1e-12)
 
 
 def scoped(y):

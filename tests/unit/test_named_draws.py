@@ -37,19 +37,19 @@ def blocks(monkeypatch):
 def test_blocks_are_sized_by_what_comes_of_them(monkeypatch, blocks, budget, size):
     monkeypatch.setattr(result, "_BLOCK_BYTES", budget)
     x = np.random.default_rng(0).normal(size=(7, 1)).astype(np.float32)
-    named = result._constrain(from_numpyro(model), x)
+    named = result.constrain(from_numpyro(model), x)
     assert blocks == [(size, 1)] * -(-7 // size)  # all alike, for which one compilation serves
     np.testing.assert_array_equal(named["a"], x[:, 0])
     np.testing.assert_allclose(named["grid"], x * np.arange(LENGTH), rtol=1e-6)
 
 
 def test_small_points_come_in_blocks_of_limited_number(blocks):
-    result._constrain(from_numpyro(model), np.zeros((5000, 1), np.float32))
+    result.constrain(from_numpyro(model), np.zeros((5000, 1), np.float32))
     assert blocks == [(4096, 1)] * 2
 
 
 def test_no_points_have_shapes_and_take_no_block(blocks):
-    named = result._constrain(from_numpyro(model), np.zeros((0, 1), np.float32))
+    named = result.constrain(from_numpyro(model), np.zeros((0, 1), np.float32))
     assert {name: x.shape for name, x in named.items()} == {"a": (0,), "grid": (0, LENGTH)}
     assert blocks == []
 
@@ -61,7 +61,7 @@ def test_the_model_is_traced_once(monkeypatch):
     CALLS.clear()
     jax.eval_shape(target.constrain, jax.ShapeDtypeStruct((1,), np.float32))
     once = len(CALLS)
-    result._constrain(target, np.zeros((9, 1), np.float32))
+    result.constrain(target, np.zeros((9, 1), np.float32))
     assert len(CALLS) == 2 * once
-    result._constrain(target, np.ones((11, 1), np.float32))
+    result.constrain(target, np.ones((11, 1), np.float32))
     assert len(CALLS) == 2 * once
