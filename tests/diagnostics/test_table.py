@@ -144,12 +144,14 @@ def test_rows_that_overflowed_are_shown_without_estimates():
 
 @pytest.mark.parametrize("superchains", [None, 16])
 def test_many_chains_and_parameters_take_seconds(superchains):
-    """1.4 s of one core, if nobody else has work for it: the best of three counts."""
+    """1.4 s of one core, where to sort the draws takes 0.13 s: 11 times as long, at best of three."""
     draws = {"x": np.random.default_rng(0).normal(size=(1024, 50, 100)).astype(np.float32)}
     summary({"x": draws["x"][:, :, :1]}, superchains)  # imports
-    took = []
+    ratios = []
     for _ in range(3):
         began = time.process_time()
         summary(draws, superchains)
-        took.append(time.process_time() - began)
-    assert min(took) < 2.0
+        done = time.process_time()
+        np.sort(draws["x"].reshape(-1, 100), axis=0)
+        ratios.append((done - began) / (time.process_time() - done))
+    assert min(ratios) < 20.0
