@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 from . import __version__
 
+INTERRUPTED = 130  # as shells have it after Ctrl-C
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
-        arguments.run(arguments)
+        interrupted = arguments.run(arguments)
     except (ImportError, ValueError, TypeError, RuntimeError) as error:
         print(f"snaper: {error}", file=sys.stderr)
         return 2
-    return 0
+    return INTERRUPTED if interrupted else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -65,17 +67,22 @@ def _list_targets(_: argparse.Namespace) -> None:
         print(f"{name:<{widths[0]}}  {dim:>{widths[1]}}  {summary:<{widths[2]}}  {source}")
 
 
-def _sample(arguments: argparse.Namespace) -> None:
+def _sample(arguments: argparse.Namespace) -> bool:
+    """Whether it was interrupted."""
     from .run import sample
     from .targets import get
 
     names = ("chains", "warmup", "draws", "seed", "criterion", "preset", "store")
     run = sample(get(arguments.name), **{name: getattr(arguments, name) for name in names})
     print(run.summary())
+    return run.interrupted
 
 
-def _resume(arguments: argparse.Namespace) -> None:
+def _resume(arguments: argparse.Namespace) -> bool:
+    """Whether it was interrupted."""
     from .resume import resume
     from .targets import get
 
-    print(resume(arguments.store, get(arguments.name), draws=arguments.draws).summary())
+    run = resume(arguments.store, get(arguments.name), draws=arguments.draws)
+    print(run.summary())
+    return run.interrupted

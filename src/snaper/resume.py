@@ -74,7 +74,13 @@ def resume(
         return carry_out(course, interrupt)
 
 
-def load(path: str | PathLike[str], model: Any = None, /, *args: Any, **kwargs: Any) -> Run:
+def load(
+    path: str | PathLike[str],
+    model: Any = None,
+    /,
+    *args: Any,
+    model_kwargs: dict[str, Any] | None = None,
+) -> Run:
     """A run as its store has it, up to the last checkpoint: finished, interrupted, killed, or still
     being sampled by another process. Every file is checked.
 
@@ -84,7 +90,8 @@ def load(path: str | PathLike[str], model: Any = None, /, *args: Any, **kwargs: 
         path: the store.
         model: the target or model of the run, for `run.target` to be it; None for one that has
             names and data, but no log density.
-        args: arguments of a NumPyro model, as are kwargs.
+        args: arguments of a NumPyro model.
+        model_kwargs: keyword arguments of a NumPyro model.
     """
     reader = Reader(path)
     told = reader.description
@@ -92,7 +99,7 @@ def load(path: str | PathLike[str], model: Any = None, /, *args: Any, **kwargs: 
         data = reader.fixed("observed_data"), reader.fixed("constant_data")
         target = standin.target(str(reader.root), told, *data)
     else:
-        target = as_target(model, args, kwargs)
+        target = as_target(model, args, model_kwargs or {})
         fingerprint.compare(reader.root, told["target"], target)
         fingerprint.compare_density(reader.root, reader.starts, target)
     state = reader.state(reader.config)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -24,6 +25,18 @@ def test_a_target_is_sampled(capsys):
     assert cli.main(["sample", "banana", *options, *choices]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("16 chains x 10 draws;") and "x[0]" in printed
+
+
+def test_what_follows_an_interrupted_run_in_a_script_is_not_begun(monkeypatch, capsys):
+    sampled = snaper.run.sample
+
+    def interrupted(*args, **kwargs):
+        return replace(sampled(*args, **kwargs, progress=False), interrupted=True)
+
+    monkeypatch.setattr(snaper.run, "sample", interrupted)
+    options = ["--chains", "16", "--warmup", "30", "--draws", "10"]
+    assert cli.main(["sample", "banana", *options]) == 130
+    assert capsys.readouterr().out.startswith("16 chains x 10 draws;")
 
 
 def test_version_of_the_module_as_a_program():
