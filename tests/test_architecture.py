@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "jitter": {"_types"},
     "metric": {"_types"},
     "target": {"_types"},
+    "when": {"_types"},
     "hmc": {"_types", "metric"},
     "slowest": {"_types", "adapt.ema", "ensemble", "hmc"},
     "criteria": {"_types", "ensemble", "hmc", "slowest"},
@@ -48,11 +49,20 @@ MAY_IMPORT = {
     "adapt.ema": {"_types"},
     "adapt.auto": {"adapt.dense", "adapt.low_rank", "adapt.moments", "metric"},
     "adapt.due": {"_types"},
-    "adapt.dense": {"_types", "ensemble", "metric", "adapt.due", "adapt.ema", "adapt.moments"},
+    "adapt.dense": {
+        "_types",
+        "ensemble",
+        "metric",
+        "when",
+        "adapt.due",
+        "adapt.ema",
+        "adapt.moments",
+    },
     "adapt.low_rank": {
         "_types",
         "ensemble",
         "metric",
+        "when",
         "adapt.dense",
         "adapt.due",
         "adapt.ema",
@@ -64,7 +74,7 @@ MAY_IMPORT = {
     # The algorithm, and stretches of it.
     "config": {"_types", "adapt", "clock", "criteria", "hmc", "jitter", "slowest"},
     "nuts": {"_types", "adapt", "config", "criteria", "hmc", "jitter", "metric"},
-    "sampler": {"_types", "adapt", "config", "criteria", "hmc", "target"},
+    "sampler": {"_types", "adapt", "config", "criteria", "hmc", "target", "when"},
     "chunk": {"_types", "config", "sampler", "target"},
     "starts": {"_types", "hmc", "sampler", "target"},
     # Around it: what is recorded, said and shown.

@@ -54,7 +54,7 @@ def append(cell: Cell, seeds: range, found: dict, seconds: float, results: Path 
 
 ALGORITHM = (
     *(f"{name}.py" for name in ("clock", "config", "criteria", "ensemble", "hmc", "jitter")),
-    *(f"{name}.py" for name in ("metric", "nuts", "sampler", "slowest", "target")),
+    *(f"{name}.py" for name in ("metric", "nuts", "sampler", "slowest", "target", "when")),
     "adapt/*.py",
     "targets/*.py",
 )

@@ -1,7 +1,7 @@
 """One Metropolis-adjusted HMC transition for an ensemble of chains (Neal 2011).
 
-The metric enters as a linear map L: momenta are standard normal, dx/dt = L v, dv/dt = L^T grad log
-p(x).
+The metric enters as a linear map L: with v standard normal, velocities start at L v and change by
+L L^T grad log p(x) per unit of time.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Transition(NamedTuple):
     accept_prob: PerChain
     accepted: PerChain
     diverging: PerChain
-    energy: PerChain  # -log p(x) + |v|^2 / 2 where the chain now stands
+    energy: PerChain  # -log p(x) and the kinetic one where the chain now stands
     num_leapfrog: jax.Array  # one number, or one per chain
 
 
@@ -61,24 +61,24 @@ def step(
     key_momentum, key_accept = jax.random.split(key)
     v0 = jax.random.normal(key_momentum, chains.x.shape, chains.x.dtype)
     v0 = jax.lax.optimization_barrier(v0)  # or each of its uses draws it again
-    end, v1 = leapfrog(logp, chains, v0, step_size, metric, num_leapfrog, at_once)
+    w0 = metric.forward(v0)
+    end, w1, gained = leapfrog(logp, chains, w0, step_size, metric, num_leapfrog, at_once)
 
-    log_ratio = end.logp - chains.logp - 0.5 * jnp.sum(v1**2 - v0**2, axis=-1)
+    log_ratio = end.logp - chains.logp - gained
     tolerance = rounding * resolution(jnp.maximum(jnp.abs(end.logp), jnp.abs(chains.logp)))
     log_accept = jnp.minimum(log_ratio + tolerance, 0.0)
     finite = jnp.isfinite(log_ratio) & jnp.all(
         jnp.isfinite(end.x) & jnp.isfinite(end.grad), axis=-1
     )
-    end, v1 = _select(finite, (end, v1), (chains, v0))
+    end, w1 = _select(finite, (end, w1), (chains, w0))
     accept_prob = jnp.where(finite, jnp.exp(log_accept), 0.0)
     accepted = jax.random.uniform(key_accept, accept_prob.shape, accept_prob.dtype) < accept_prob
     diverging = ~finite | (log_accept < -DIVERGENCE)
 
-    moved, v = _select(accepted, (end, v1), (chains, v0))
-    energy = 0.5 * jnp.sum(v**2, axis=-1) - moved.logp
-    velocity = metric.forward(v1)
+    moved = _select(accepted, end, chains)
+    energy = 0.5 * jnp.sum(v0**2, axis=-1) + jnp.where(accepted, gained, 0.0) - moved.logp
     transition = Transition(
-        chains.x, end.x, velocity, accept_prob, accepted, diverging, energy, num_leapfrog
+        chains.x, end.x, w1, accept_prob, accepted, diverging, energy, num_leapfrog
     )
     return moved, transition
 
@@ -98,30 +98,32 @@ class Blocks:
 def leapfrog(
     logp: LogDensity,
     chains: Chains,
-    v: Positions,
+    velocity: Positions,
     step_size: Scalar,
     metric: Metric,
     num_steps: Scalar,
     at_once: int | None = None,
-) -> tuple[Chains, Positions]:
-    """`num_steps` kick-drift-kick steps, one gradient each; the density only at the end."""
+) -> tuple[Chains, Positions, PerChain]:
+    """`num_steps` kick-drift-kick steps, one gradient each; the density only at the end.
+
+    Kicks are summed up as an impulse, so that each step takes one product with the metric. Returns
+    chains and velocities there, and the kinetic energy that the impulse gave.
+    """
     gradient = _over_chains(jax.grad(logp), at_once)
 
-    def drift(x, v):
-        return x + step_size * metric.forward(v)
-
-    def kick(v, grad, time):
-        return v + time * metric.transpose(grad)
+    def after(impulse):
+        return velocity + metric.inverse_mass(impulse)
 
     def body(_, carry):
-        x, v = carry
-        x = drift(x, v)
-        return x, kick(v, gradient(x), step_size)
+        x, impulse = carry
+        x = x + step_size * after(impulse)
+        return x, impulse + step_size * gradient(x)
 
-    v = kick(v, chains.grad, 0.5 * step_size)
-    x, v = jax.lax.fori_loop(1, num_steps, body, (chains.x, v))
-    end = init(logp, drift(x, v), at_once)
-    return end, kick(v, end.grad, 0.5 * step_size)
+    x, impulse = jax.lax.fori_loop(1, num_steps, body, (chains.x, 0.5 * step_size * chains.grad))
+    end = init(logp, x + step_size * after(impulse), at_once)
+    impulse = impulse + 0.5 * step_size * end.grad
+    last = after(impulse)
+    return end, last, 0.5 * jnp.sum(impulse * (velocity + last), axis=-1)
 
 
 def _over_chains(function, at_once: int | None):

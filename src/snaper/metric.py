@@ -1,6 +1,6 @@
 """The preconditioner: a linear map x = L y into coordinates where momenta are standard normal.
 
-The sampler needs only `forward` (L v, for velocities) and `transpose` (L^T g, for gradients).
+The sampler needs only `forward` (L v, for velocities) and `inverse_mass` (L L^T g, for gradients).
 """
 
 from typing import NamedTuple
@@ -20,8 +20,8 @@ class Diagonal(NamedTuple):
     def forward(self, v: Positions) -> Positions:
         return v * self.scale
 
-    def transpose(self, grad: Positions) -> Positions:
-        return grad * self.scale
+    def inverse_mass(self, grad: Positions) -> Positions:
+        return grad * self.scale**2
 
     def array(self) -> np.ndarray:
         """L as plain numbers: its diagonal [dim]."""
@@ -37,15 +37,16 @@ class Diagonal(NamedTuple):
 
 
 class Dense(NamedTuple):
-    """L = any square matrix."""
+    """L = any square matrix, kept with its square, as each is needed many times."""
 
     factor: jax.Array
+    square: jax.Array  # L L^T
 
     def forward(self, v: Positions) -> Positions:
-        return jnp.matmul(v, self.factor.T, precision="highest")
+        return _product(v, self.factor.T)
 
-    def transpose(self, grad: Positions) -> Positions:
-        return jnp.matmul(grad, self.factor, precision="highest")
+    def inverse_mass(self, grad: Positions) -> Positions:
+        return _product(grad, self.square)
 
     def array(self) -> np.ndarray:
         """L as plain numbers: its diagonal [dim] where there is nothing else, or [dim, dim]."""
@@ -55,11 +56,11 @@ class Dense(NamedTuple):
 
     def variance(self, width: jax.Array) -> Vector:
         """Of each coordinate, if L whitens but for the width."""
-        return width**2 * jnp.sum(self.factor**2, axis=1)
+        return width**2 * jnp.diag(self.square)
 
     def size(self) -> Scalar:
         """How far a unit of time goes, in the coordinate that it goes farthest in."""
-        return jnp.sqrt(jnp.max(jnp.sum(self.factor**2, axis=1)))
+        return jnp.sqrt(jnp.max(jnp.diag(self.square)))
 
 
 class LowRank(NamedTuple):
@@ -70,14 +71,14 @@ class LowRank(NamedTuple):
     lengths: Vector  # along these; one along all other directions
 
     def forward(self, v: Positions) -> Positions:
-        return self._stretch(v) * self.scale
+        return self._stretch(v, self.lengths) * self.scale
 
-    def transpose(self, grad: Positions) -> Positions:
-        return self._stretch(grad * self.scale)
+    def inverse_mass(self, grad: Positions) -> Positions:
+        return self._stretch(grad * self.scale, self.lengths**2) * self.scale
 
-    def _stretch(self, v: Positions) -> Positions:
-        along = jnp.matmul(v, self.axes, precision="highest")
-        return v + jnp.matmul(along * (self.lengths - 1.0), self.axes.T, precision="highest")
+    def _stretch(self, v: Positions, lengths: Vector) -> Positions:
+        along = _product(v, self.axes)
+        return v + _product(along * (lengths - 1.0), self.axes.T)
 
     def array(self) -> np.ndarray:
         """L as plain numbers: the scale, then every axis at its length, [dim, 1 + rank]."""
@@ -96,12 +97,17 @@ class LowRank(NamedTuple):
 Metric = Diagonal | Dense | LowRank
 
 
+def dense(factor: jax.Array) -> Dense:
+    """L as given."""
+    return Dense(factor, _product(factor, factor.T))
+
+
 def from_array(array: jax.Array) -> Metric:
     """What `array()` of a metric gave, as that metric again."""
     if array.ndim == 1:
         return Diagonal(array)
     if array.shape[0] == array.shape[1]:
-        return Dense(array)
+        return dense(array)
     lengths = jnp.linalg.norm(array[:, 1:], axis=0)
     return LowRank(array[:, 0], array[:, 1:] / lengths, lengths)
 
@@ -114,3 +120,7 @@ def from_variance(variance: Vector) -> Diagonal:
 def identity(like: jax.Array) -> Diagonal:
     """L = I, for vectors like the one given."""
     return Diagonal(jnp.ones_like(like))
+
+
+def _product(a: jax.Array, b: jax.Array) -> jax.Array:
+    return jnp.matmul(a, b, precision="highest")

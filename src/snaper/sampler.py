@@ -12,6 +12,7 @@ from .adapt import AdaptState, Hyperparams
 from .config import Config
 from .hmc import Chains
 from .target import Target
+from .when import when
 
 EXPERIENCE = 1000  # transitions that given hyperparameters count as, so that they are not unlearnt
 BLOCK = 256  # chains whose starts are looked at together
@@ -111,29 +112,11 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
         key_move, target.logp, state.chains, hyper.step_size, hyper.metric, num_leapfrog, rounding
     )
 
-    nothing = jnp.full((), jnp.nan, dtype)
-
-    def learn():
-        statistics = config.adapt.statistics(state.adapt, transition, chains, state.step)
-        told = config.clock.told(jitter, length, t)
-        memory, climb = criteria.climb(
-            config.criterion,
-            state.adapt.memory,
-            transition,
-            told,
-            statistics,
-            hyper,
-            one_step,
-            state.step,
-        )
-        learnt, kept = config.adapt.update(
-            key_lost, state.adapt, transition, chains, climb, memory, one_step, cap, state.step
-        )
-        new, old = (learnt, kept, climb[0]), (state.adapt, chains, nothing)
-        return jax.tree.map(lambda new, old: new.astype(old.dtype), new, old)
-
     # Draws are not slowed down by learners that have nothing left to learn.
-    adapt, moved, criterion = jax.lax.cond(warming, learn, lambda: (state.adapt, chains, nothing))
+    told = config.clock.told(jitter, length, t)
+    seen = (transition, told, one_step, cap, state.step, key_lost)
+    unlearnt = (state.adapt, chains, jnp.full((), jnp.nan, dtype))
+    adapt, kept, criterion = when(warming, partial(_learn, config), unlearnt, *seen)
     info = Info(
         hyper.step_size,
         transition.num_leapfrog.astype(dtype) * hyper.step_size,
@@ -146,4 +129,19 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
         transition.diverging,
         transition.energy,
     )
-    return state._replace(step=state.step + 1, chains=moved, adapt=adapt), info
+    return state._replace(step=state.step + 1, chains=kept, adapt=adapt), info
+
+
+def _learn(config: Config, before, transition, told, one_step, cap, step, key):
+    """Learners, chains of which none is lost, and the criterion, after a transition."""
+    adapt, chains, _ = before
+    hyper = config.adapt.value(adapt, jnp.asarray(True))
+    statistics = config.adapt.statistics(adapt, transition, chains, step)
+    memory, climb = criteria.climb(
+        config.criterion, adapt.memory, transition, told, statistics, hyper, one_step, step
+    )
+    learnt, kept = config.adapt.update(
+        key, adapt, transition, chains, climb, memory, one_step, cap, step
+    )
+    after = (learnt, kept, climb[0])
+    return jax.tree.map(lambda new, old: new.astype(old.dtype), after, before)

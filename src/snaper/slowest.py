@@ -22,7 +22,7 @@ class Memory(NamedTuple):
     mean: Vector  # f
     square: Vector  # f^2
     direction: Vector  # of the function that mixes worst
-    spread: Vector  # mean square of what f is the square of
+    spread: Vector  # mean square of what f is the square of, leaving out how far the farthest are
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,15 @@ class Slowest:
 
     $$ \log\frac{1-\rho_f}{1+\rho_f} - \log\bar\tau, \quad 1 - \rho_f = E[(f'-f)^2] / 2 Var[f]. $$
 
-    `sharpness` is the power by which a function counts more that mixes more slowly. Functions are
-    taken about the chains' own mean and in units of their own spread, so that nothing of the way in
-    lasts; of that of about `pooled` chains, over several transitions where there are fewer.
-    Expectations go back over `window` transitions.
+    A square levels off beyond `reach` standard deviations, z^2 / (1 + (z / reach)^2): else a chain
+    or two far out, where the target may be narrow, would speak for all. `sharpness` is the power by
+    which a function counts more that mixes more slowly. Functions are taken about the chains' own
+    mean and in units of their own spread, so that nothing of the way in lasts; of that of about
+    `pooled` chains, over several transitions where there are fewer. Expectations go back over
+    `window` transitions.
     """
 
+    reach: float = 3.0
     sharpness: float = 4.0
     window: float = 40.0
     pooled: float = 64.0
@@ -67,11 +70,15 @@ class Slowest:
         before, after, velocity = _functions(transition, healthy, mean, direction)
         count = ensemble.count(healthy)
         share = jnp.maximum(ema.weight(step, self.window, t.dtype), count / (count + self.pooled))
-        spread = ema.blend(memory.spread, ensemble.mean(before**2, healthy), share)
+        farthest = jnp.where(memory.spread > 0, self.reach**2 * memory.spread, jnp.inf)
+        squares = jnp.minimum(before**2, farthest)
+        spread = ema.blend(memory.spread, ensemble.mean(squares, healthy), share)
         spread = jnp.where(jnp.isfinite(spread), spread, memory.spread)
         scale = jnp.sqrt(spread)
         before, after, velocity = before / scale, after / scale, velocity / scale
-        jump, slope, f = _jumps(before, after, velocity, transition.accept_prob, healthy)
+        (f, _), (f_after, steepness) = _level(before, self.reach), _level(after, self.reach)
+        speed = steepness * velocity
+        jump, slope = _jumps(f_after - f, speed, transition.accept_prob, healthy)
         now = (jump, slope * t, ensemble.mean(f, healthy), ensemble.mean(f**2, healthy))
         usable = jnp.all(jnp.isfinite(jnp.stack(now)))
         share = jnp.maximum(ema.weight(step, self.window, f.dtype), 1.0 / self.window)
@@ -112,15 +119,19 @@ def _functions(transition: Transition, healthy: PerChain, mean: Vector, directio
     return functions(start), functions(end), functions(transition.velocity)
 
 
-def _jumps(before, after, velocity, accept_prob: PerChain, healthy: PerChain):
-    """Of every function: its squared change times acceptance, the derivative of that in time, both
-    averaged over chains, and its values before, [chain, function].
+def _level(z: jax.Array, reach: float) -> tuple[jax.Array, jax.Array]:
+    """Squares that level off beyond a reach, and their derivatives."""
+    share = 1.0 / (1.0 + (z / reach) ** 2)
+    return z**2 * share, 2.0 * z * share**2
+
+
+def _jumps(change, speed, accept_prob: PerChain, healthy: PerChain) -> tuple[Vector, Vector]:
+    """Of every function, its squared change times acceptance and the derivative of that in time,
+    averaged over chains.
     """
-    change = after**2 - before**2
     accept = accept_prob[:, None]
     jump = ensemble.mean(accept * change**2, healthy)
-    slope = ensemble.mean(4.0 * accept * change * after * velocity, healthy)
-    return jump, slope, before**2
+    return jump, ensemble.mean(2.0 * accept * change * speed, healthy)
 
 
 def _direction(which: Scalar, principal: Vector) -> Vector:

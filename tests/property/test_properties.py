@@ -129,8 +129,8 @@ def test_learners_ignore_the_order_of_chains(x, accept_prob, weight, order):
 @jax.jit
 def there_and_back(x, v, step_size, num_steps):
     metric, logp = Diagonal(jnp.array([0.5, 1.0])), lambda x: -0.5 * jnp.sum(x**2 + 0.1 * x**4)
-    end, v1 = hmc.leapfrog(logp, hmc.init(logp, x), v, step_size, metric, num_steps)
-    start, v0 = hmc.leapfrog(logp, end, -v1, step_size, metric, num_steps)
+    end, v1, _ = hmc.leapfrog(logp, hmc.init(logp, x), v, step_size, metric, num_steps)
+    start, v0, _ = hmc.leapfrog(logp, end, -v1, step_size, metric, num_steps)
     return start.x, -v0
 
 

@@ -93,8 +93,10 @@ def test_slope_is_the_derivative_along_the_real_trajectory():
     @jax.jit
     def proposal(num_steps):
         chains = hmc.init(quartic, x)
-        end, v1 = hmc.leapfrog(quartic, chains, v, jnp.asarray(eps), metric, num_steps)
-        return transition(x, end.x, metric.forward(v1))
+        end, velocity, _ = hmc.leapfrog(
+            quartic, chains, metric.forward(v), jnp.asarray(eps), metric, num_steps
+        )
+        return transition(x, end.x, velocity)
 
     about = {**statistics(), "weight": jax.random.uniform(jax.random.key(2), (50,))}
     for criterion in criteria.FORMULAS.values():

@@ -20,8 +20,10 @@ IDENTITY = Diagonal(jnp.ones(DIM))
 
 @partial(jax.jit, static_argnums=0)
 def integrate(logp, x, v, step_size, metric, num_steps):
-    end, v = hmc.leapfrog(logp, hmc.init(logp, x), v, step_size, metric, num_steps)
-    return end.x, v, end.logp, end.grad
+    """Velocities are those of y = L^-1 x, as `hmc.step` draws them."""
+    start = metric.forward(v)
+    end, w, gained = hmc.leapfrog(logp, hmc.init(logp, x), start, step_size, metric, num_steps)
+    return end.x, w / metric.scale, end.logp, end.grad, gained
 
 
 @partial(jax.jit, static_argnums=1)
@@ -73,7 +75,7 @@ def test_leapfrog_preserves_volume(num_steps):
 def test_leapfrog_follows_the_discrete_oscillator(num_steps):
     """On x^2 / 2 leapfrog is a rotation by theta, cos theta = 1 - eps^2 / 2, on an ellipse."""
     x, v, eps = points(2), points(3), 0.3
-    x1, v1, logp, grad = integrate(standard_normal, x, v, jnp.asarray(eps), IDENTITY, num_steps)
+    x1, v1, logp, grad, _ = integrate(standard_normal, x, v, jnp.asarray(eps), IDENTITY, num_steps)
     angle, ratio = num_steps * np.arccos(1 - eps**2 / 2), np.sqrt(1 - eps**2 / 4)
     np.testing.assert_allclose(x1, x * np.cos(angle) + v * np.sin(angle) / ratio, atol=1e-13)
     np.testing.assert_allclose(v1, v * np.cos(angle) - x * np.sin(angle) * ratio, atol=1e-13)
@@ -92,6 +94,14 @@ def test_metric_is_a_change_of_coordinates():
     y1, v2, *_ = integrate(in_y, x / SCALE.scale, v, eps, IDENTITY, 4)
     np.testing.assert_allclose(x1, SCALE.forward(y1), atol=1e-13)
     np.testing.assert_allclose(v1, v2, atol=1e-13)
+
+
+@pytest.mark.parametrize("num_steps", [1, 6])
+def test_the_impulse_gives_the_kinetic_energy(num_steps):
+    x, v = points(8), points(9)
+    _, v1, *_, gained = integrate(quartic, x, v, jnp.asarray(0.3), SCALE, num_steps)
+    assert np.max(np.abs(gained)) > 0.1
+    np.testing.assert_allclose(gained, 0.5 * jnp.sum(v1**2 - v**2, axis=1), atol=1e-13)
 
 
 def test_one_gradient_and_no_spare_value_per_leapfrog_step():
@@ -131,7 +141,7 @@ def test_one_gradient_and_no_spare_value_per_leapfrog_step():
 def test_transition_accepts_by_the_energy_error():
     x, v = points(7), momenta(6, (100, DIM))
     chains, seen = transition(6, quartic, x, 0.9, 3)
-    x1, v1, logp, _ = map(np.asarray, integrate(quartic, x, v, jnp.asarray(0.9), SCALE, 3))
+    x1, v1, logp, *_ = map(np.asarray, integrate(quartic, x, v, jnp.asarray(0.9), SCALE, 3))
     before, density, gradient = hmc.init(quartic, x)
     energy = np.asarray(0.5 * jnp.sum(v**2, axis=1) - density)
     energy_new = 0.5 * np.sum(v1**2, axis=1) - logp
@@ -222,7 +232,7 @@ def test_large_energy_error_is_a_divergence():
     """Finite, but hopeless: a step far beyond the stability limit."""
     x, v = 3.0 * points(0), momenta(0, (100, DIM))
     _, seen = transition(0, quartic, x, 2.0, 1)
-    _, v1, logp, _ = integrate(quartic, x, v, jnp.asarray(2.0), SCALE, 1)
+    _, v1, logp, *_ = integrate(quartic, x, v, jnp.asarray(2.0), SCALE, 1)
     error = np.asarray(0.5 * jnp.sum(v1**2 - v**2, axis=1) - logp + jax.vmap(quartic)(x))
     assert 0 < seen.diverging.sum() < seen.diverging.size and np.isfinite(error).all()
     np.testing.assert_array_equal(seen.diverging, error > 1000.0)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from .. import ensemble, metric
 from .._types import PerChain, Positions, Scalar, Vector
+from ..when import when
 from . import ema
 from .due import FIRST, due
 from .moments import MomentsState, limited, stale
@@ -18,9 +19,17 @@ class DenseState(NamedTuple):
     covariance: jax.Array  # of points, [dim, dim]
     grad_covariance: jax.Array
     worth: Scalar  # of these, in independent chains
-    factor: jax.Array  # the metric in use, [dim, dim]
+    looks: Scalar  # from which they are
+    metric: metric.Dense  # in use
     gain: Scalar  # of correlations: how many times fewer steps a trajectory should take
     roughness: Scalar  # how many times more it takes still than for a Gaussian
+
+
+def finest(dim: int, dtype) -> float:
+    """The least share of a coordinate's variance that a direction may have: below it L v and
+    L L^T g are rounded so differently that draws would be wrong by more than a few thousandths.
+    """
+    return max(100.0 * dim**0.5 * float(jnp.finfo(dtype).eps), 1e-6)
 
 
 def fisher(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
@@ -30,7 +39,7 @@ def fisher(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
     sd, sd_grad = jnp.sqrt(jnp.diag(covariance)), jnp.sqrt(jnp.diag(grad_covariance))
     scale = jnp.sqrt(sd / sd_grad)  # in its units, points and gradients have equal variances
     units = jnp.outer(scale, scale)
-    ridge = (lost + 1e-6) * jnp.diag(sd * sd_grad)
+    ridge = (lost + finest(*sd.shape, sd.dtype)) * jnp.diag(sd * sd_grad)
     points = (1.0 - lost) * covariance / units + ridge
     grads = (1.0 - lost) * grad_covariance * units + ridge
     lower = jnp.linalg.cholesky(grads)
@@ -43,7 +52,7 @@ def fisher(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
 
 def plain(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
     """W with W W^T = Cov[x], and its inverse; correlations count less by the share `lost`."""
-    ridge = (lost + 1e-6) * jnp.diag(jnp.diag(covariance))
+    ridge = (lost + finest(len(covariance), covariance.dtype)) * jnp.diag(jnp.diag(covariance))
     factor = jnp.linalg.cholesky((1.0 - lost) * covariance + ridge)
     identity = jnp.eye(len(factor), dtype=factor.dtype)
     return factor, jax.scipy.linalg.solve_triangular(factor, identity, lower=True)
@@ -66,7 +75,9 @@ class DenseMetric:
     drift_limit: float = 3.0
     caution: float = 2.0
     least_gain: float = 0.5
-    per_doubling: float = 8.0
+    per_doubling: float = 6.0
+    every: int = 4  # transitions of which one is looked at, after the first `closely` of a run
+    closely: int = 512
     renewal: float = 0.2  # weight of the newest chains in coordinates whose variance is stale
 
     def init(self, moments: MomentsState, given: metric.Metric | None = None) -> DenseState:
@@ -76,7 +87,10 @@ class DenseMetric:
             factor, count = given.factor, 1e4 * count
         inverse = jnp.linalg.inv(factor)
         one = jnp.ones_like(count)
-        return DenseState(factor @ factor.T, inverse.T @ inverse, count, factor, one, one)
+        used = metric.dense(factor)
+        none = jnp.zeros((), jnp.int32)
+        grads = _product(inverse.T, inverse)
+        return DenseState(used.square, grads, count, none, used, one, one)
 
     def update(
         self,
@@ -88,27 +102,30 @@ class DenseMetric:
         step: Scalar,
     ) -> DenseState:
         """`moments` are the running ones before these chains."""
+        every = jnp.where(state.looks < self.closely, 1, self.every)
+        now = step % every == 0
+        state = when(now, self._look, state, x, grad, weight, moments, step // every)
+        state = when(step < FIRST, _without_correlations, state)
+        return when(due(step, self.per_doubling), self._choose, state)
+
+    def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, number: Scalar):
         now = _covariance(x, moments.mean, moments.variance, weight, self.drift_limit)
         now = _where_seen(now, state.covariance)
         origin = jnp.zeros_like(moments.mean)
         now_grad = _covariance(grad, origin, moments.grad_variance, weight, self.drift_limit)
         now_grad = _where_seen(now_grad, state.grad_covariance)
-        usual = ema.weight(step, self.memory, x.dtype)
+        usual = ema.weight(number, self.memory, x.dtype)
         old = stale(jnp.diag(state.covariance), jnp.diag(now), weight)
         many = ensemble.count(weight) >= 16.0  # fewer err about single coordinates
         old = (old & many) | (jnp.mean(old) > 0.1)
         renewed = jnp.where(old, jnp.maximum(usual, self.renewal), usual)
         share = jnp.mean(renewed)
-        count = 1.0 / ((1.0 - share) ** 2 / state.worth + share**2 / ensemble.count(weight))
-        covariance = _blend(state.covariance, now, renewed)
-        grad_covariance = _blend(state.grad_covariance, now_grad, renewed)
-        chosen = jax.lax.cond(
-            due(step, self.per_doubling),
-            lambda: self._choose(covariance, grad_covariance, count, state),
-            lambda: (state.factor, state.gain, state.roughness),
+        return state._replace(
+            covariance=_blend(state.covariance, now, renewed),
+            grad_covariance=_blend(state.grad_covariance, now_grad, renewed),
+            looks=state.looks + 1,
+            worth=1.0 / ((1.0 - share) ** 2 / state.worth + share**2 / ensemble.count(weight)),
         )
-        factor = jnp.where(step < FIRST, jnp.diag(_width(covariance, grad_covariance)), chosen[0])
-        return DenseState(covariance, grad_covariance, count, factor, *chosen[1:])
 
     def describe(self, state: DenseState) -> str:
         """What was chosen, and why."""
@@ -121,10 +138,12 @@ class DenseMetric:
         return jnp.ones_like(moments.mean[0])
 
     def value(self, state: DenseState, moments: MomentsState) -> metric.Dense:
-        return metric.Dense(state.factor)
+        return state.metric
 
-    def _choose(self, covariance, grad_covariance, count, state: DenseState):
-        lost = jnp.exp(-count / (self.caution * len(covariance)))
+    def _choose(self, state: DenseState) -> DenseState:
+        """Another metric, from what is known."""
+        covariance, grad_covariance = state.covariance, state.grad_covariance
+        lost = jnp.exp(-state.worth / (self.caution * len(covariance)))
         factor, inverse = self.combine(covariance, grad_covariance, lost)
         wider = jnp.sqrt(jnp.maximum(1.0, jnp.diag(covariance) / jnp.sum(factor**2, axis=1)))
         factor, inverse = factor * wider[:, None], inverse / wider
@@ -138,12 +157,16 @@ class DenseMetric:
         new = state._replace(gain=gain, roughness=roughness)
         chosen = jnp.where(self._pays(new), factor, jnp.diag(width))
         usable = jnp.all(jnp.isfinite(factor)) & jnp.isfinite(gain) & jnp.isfinite(roughness)
-        old = (state.factor, state.gain, state.roughness)
-        new = (chosen, gain, roughness)
-        return jax.tree.map(lambda new, old: jnp.where(usable, new, old), new, old)
+        new = new._replace(metric=metric.dense(chosen))
+        return jax.tree.map(lambda new, old: jnp.where(usable, new, old), new, state)
 
     def _pays(self, state: DenseState) -> Scalar:
         return state.gain > self.least_gain * (1.0 + state.roughness)
+
+
+def _without_correlations(state: DenseState) -> DenseState:
+    width = _width(state.covariance, state.grad_covariance)
+    return state._replace(metric=metric.Dense(jnp.diag(width), jnp.diag(width**2)))
 
 
 def _width(covariance: jax.Array, grad_covariance: jax.Array) -> Vector:

@@ -8,8 +8,9 @@ import jax.numpy as jnp
 
 from .. import ensemble, metric
 from .._types import PerChain, Positions, Scalar, Vector
+from ..when import when
 from . import ema
-from .dense import fisher, told
+from .dense import finest, fisher, told
 from .due import due
 from .metric import squared_width
 from .moments import MomentsState, limited
@@ -73,11 +74,9 @@ class LowRankMetric:
         step: Scalar,
     ) -> LowRankState:
         """`moments` are the running ones before these chains."""
-        return jax.lax.cond(
-            step % self.every == 0,
-            lambda: self._look(state, x, grad, weight, moments, step),
-            lambda: state,
-        )
+        now = step % self.every == 0
+        state = when(now, self._look, state, x, grad, weight, moments, step)
+        return when(due(step, self.per_doubling, self.every), self._renew, state, moments)
 
     def describe(self, state: LowRankState) -> str:
         """What was chosen, and why."""
@@ -109,12 +108,7 @@ class LowRankMetric:
             worth=count,
         )
         usable = jnp.all(jnp.isfinite(seen.points)) & jnp.all(jnp.isfinite(seen.grads))
-        seen = jax.tree.map(lambda new, old: jnp.where(usable, new, old), seen, state)
-        return jax.lax.cond(
-            due(step, self.per_doubling, self.every),
-            lambda: self._renew(seen, moments),
-            lambda: seen,
-        )
+        return jax.tree.map(lambda new, old: jnp.where(usable, new, old), seen, state)
 
     def _renew(self, state: LowRankState, moments: MomentsState) -> LowRankState:
         """Another metric, from what is known along the basis; then another basis."""
@@ -123,7 +117,8 @@ class LowRankMetric:
         rest = lost * jnp.eye(len(points), dtype=points.dtype)
         factor, inverse = fisher((1 - lost) * points + rest, (1 - lost) * grads + rest, 0.0 * lost)
         squares, turn = jnp.linalg.eigh(_product(factor, factor.T))
-        squares = jnp.clip(squares, 1e-6, 1e6)
+        least = finest(*squares.shape, squares.dtype)
+        squares = jnp.clip(squares, least, 1.0 / least)
         axes = _product(state.basis, turn)
         variance = 1.0 + jnp.sum((squares - 1.0) * axes**2, axis=1)
         now = _steps(
