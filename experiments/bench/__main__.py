@@ -15,7 +15,7 @@ from pathlib import Path
 
 import jax
 
-from . import loops, overhead, parts, scale
+from . import learning, loops, overhead, parts, scale
 from .problems import PROBLEMS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "bench"
@@ -30,6 +30,8 @@ def of_problems(table: str, chosen: argparse.Namespace) -> Iterator[Cell]:
             name = f"{problem}-{chains}"
             if table == "overhead":
                 yield name, partial(overhead.measure, problem, chains, chosen.budget)
+            elif table == "learning":
+                yield name, partial(learning.measure, problem, chains)
             elif table == "parts":
                 yield name, partial(parts.measure, problem, chains)
             else:
@@ -65,6 +67,7 @@ def peer(sampler: str, problem: str, chosen: argparse.Namespace) -> dict:
 
 TABLES = {
     "overhead": of_problems,
+    "learning": of_problems,
     "scale": of_scale,
     "peers": of_peers,
     "parts": of_problems,

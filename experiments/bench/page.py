@@ -25,6 +25,11 @@ The time of the gradients alone over the time of the run: for every transition o
 bare gradients and one gradient with its density, each as fast as in a loop of known length with
 the same chains, over what `sample` takes for them; smallest and largest of five rounds in brackets.
 """
+LEARNING = """### Learning the metric
+
+Seconds of a run of 1000 transitions of warm-up and 1000 draws, without compilation, and of its
+metric's updates alone.
+"""
 SCALE = """### Scale
 
 A normal with the default settings, about 8 leapfrog steps per transition. Memory is what the
@@ -73,6 +78,21 @@ def _spread(ratios: list[float]) -> str:
     return f"{np.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
+def learning(cells: list[dict]) -> str:
+    rows = [
+        [
+            PROBLEMS[cell["problem"]],
+            str(cell["chains"]),
+            str(cell["dim"]),
+            f"{np.median(cell['run_seconds']):.3g}",
+            f"{np.median(cell['metric_seconds']):.3g}",
+            f"{100 * cell['share']:.1f} %",
+        ]
+        for cell in cells
+    ]
+    return table(["target", "chains", "dimension", "run, s", "updates, s", "share"], rows)
+
+
 def scale(cells: list[dict]) -> str:
     in_order = sorted(cells, key=lambda c: (c["dim"] != 100, c["dim"], c["chains"]))
     rows = [
@@ -114,7 +134,12 @@ def peers(cells: list[dict]) -> str:
     return table([*heads, "per gradient", "s to R-hat < 1.01", "gradients to it"], rows, 2)
 
 
-SECTIONS = {"overhead": (OVERHEAD, overhead), "scale": (SCALE, scale), "peers": (PEERS, peers)}
+SECTIONS = {
+    "overhead": (OVERHEAD, overhead),
+    "learning": (LEARNING, learning),
+    "scale": (SCALE, scale),
+    "peers": (PEERS, peers),
+}
 
 
 def text(root: Path = RESULTS) -> str:

@@ -62,13 +62,12 @@ def _sampling_seconds(run) -> float:
 
 def _integrate(target, state, hyper, steps):
     """The leapfrog steps alone."""
-    chains = state.chains
+    short = 1e-9 * hyper.step_size
 
     def body(i, carry):
-        chains, v = carry
-        return hmc.leapfrog(target.logp, chains, v, 1e-9 * hyper.step_size, hyper.metric, steps[i])
+        return hmc.leapfrog(target.logp, *carry, short, hyper.metric, steps[i])[:2]
 
-    return jax.lax.fori_loop(0, steps.size, body, (chains, jnp.ones_like(chains.x)))
+    return jax.lax.fori_loop(0, steps.size, body, (state.chains, jnp.ones_like(state.chains.x)))
 
 
 def _move(target, state, hyper, steps):

@@ -1,0 +1,54 @@
+"""What learning the metric costs, of a whole run."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import snaper
+from snaper import config, targets
+from snaper.config import Config
+from snaper.sampler import State
+
+from .problems import start
+from .timing import in_turn, seconds
+
+
+def measure(problem: str, chains: int, warmup: int = 1000, draws: int = 1000) -> dict:
+    """Seconds of a run, and of its metric's updates alone: all of warm-up's, each at its number,
+    from the chains as they stand at last.
+    """
+    target, chosen = targets.get(problem), config.default()
+    sizes = {"chains": chains, "warmup": warmup, "draws": draws, "progress": False}
+
+    def run() -> snaper.Run:
+        return snaper.sample(target, init=start(problem, chains), seed=1, **sizes)
+
+    state = run().state
+    updates = partial(_updates, chosen, state, warmup)
+    jax.block_until_ready(updates())
+    times = in_turn(lambda: sum(run().seconds), partial(seconds, updates), rounds=3)
+    return {
+        "problem": problem,
+        "chains": chains,
+        "dim": target.dim,
+        "transitions": [warmup, draws],
+        "run_seconds": [float(value) for value in times[:, 0]],
+        "metric_seconds": [float(value) for value in times[:, 1]],
+        "share": float(np.median(times[:, 1] / times[:, 0])),
+    }
+
+
+@partial(jax.jit, static_argnums=0)
+def _updates(chosen: Config, state: State, count: int):
+    adapt, chains = state.adapt, state.chains
+    weight = jnp.ones_like(chains.logp)
+
+    def body(step, metric):
+        return chosen.adapt.metric.update(
+            metric, chains.x, chains.grad, weight, adapt.moments, step
+        )
+
+    first = chosen.adapt.metric.init(adapt.moments)
+    return jax.lax.fori_loop(0, jnp.asarray(count, jnp.int32), body, first)
