@@ -56,6 +56,7 @@ MAY_IMPORT = {
         "when",
         "adapt.due",
         "adapt.ema",
+        "adapt.metric",
         "adapt.moments",
     },
     "adapt.low_rank": {
@@ -128,7 +129,17 @@ MAY_IMPORT = {
         "until",
         "watch",
     },
-    "arguments": {"adapt", "config", "hmc", "memory", "result", "starts", "target", "until"},
+    "arguments": {
+        "adapt",
+        "config",
+        "hmc",
+        "memory",
+        "metric",
+        "result",
+        "starts",
+        "target",
+        "until",
+    },
     "plan": {
         "config",
         "course",

@@ -18,10 +18,13 @@ from .adapt import (
     MetricLearner,
 )
 from .config import Config
+from .metric import Dense
 from .result import Tuning
 from .starts import Starts
 from .target import Target
 from .until import Until
+
+MOST_ROUNDING = 0.05
 
 
 def count(name: str, value: Any, least: int) -> int:
@@ -144,7 +147,15 @@ def hyperparams(tuning: Tuning, target: Target, config: Config, warmup: int) -> 
             f"tuning holds a {kind} metric, whose step size is too long for the one chosen here: "
             f"use metric={kind!r}, or warm up."
         )
-    return tuning.hyperparams(target.dtype)
+    given = tuning.hyperparams(target.dtype)
+    off = given.metric.rounding() if isinstance(given.metric, Dense) else 0.0
+    if not off < MOST_ROUNDING:
+        raise ValueError(
+            f"tuning holds a metric that {target.dtype.name} rounds by {off:.2g} of the variance in"
+            " a direction, so that draws would be wrong: pass the tuning of a run of the same "
+            "precision, or use a wider type."
+        )
+    return given
 
 
 def _holds(learner: MetricLearner, shape: tuple[int, ...]) -> bool:

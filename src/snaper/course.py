@@ -219,7 +219,7 @@ def _outward(state: State) -> np.ndarray:
 
     Under a proper density the mean of (x - m) times the gradient is -1 for any m.
     """
-    x, grad = np.asarray(state.chains.x), np.asarray(state.chains.grad)
+    x, grad = np.asarray(state.chains.x, float), np.asarray(state.chains.grad)  # x + x may overflow
     return np.mean(np.sign(x - np.median(x, axis=0)) * np.sign(grad) > 0, axis=0)
 
 

@@ -33,7 +33,7 @@ class Transition(NamedTuple):
     accept_prob: PerChain
     accepted: PerChain
     diverging: PerChain
-    energy: PerChain  # -log p(x) and the kinetic one where the chain now stands
+    energy: PerChain  # potential and kinetic, where the chain now stands
     num_leapfrog: jax.Array  # one number, or one per chain
 
 

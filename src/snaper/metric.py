@@ -21,7 +21,7 @@ class Diagonal(NamedTuple):
         return v * self.scale
 
     def inverse_mass(self, grad: Positions) -> Positions:
-        return grad * self.scale**2
+        return grad * self.scale * self.scale  # the square may underflow
 
     def array(self) -> np.ndarray:
         """L as plain numbers: its diagonal [dim]."""
@@ -43,10 +43,10 @@ class Dense(NamedTuple):
     square: jax.Array  # L L^T
 
     def forward(self, v: Positions) -> Positions:
-        return _product(v, self.factor.T)
+        return product(v, self.factor.T)
 
     def inverse_mass(self, grad: Positions) -> Positions:
-        return _product(grad, self.square)
+        return product(grad, self.square)
 
     def array(self) -> np.ndarray:
         """L as plain numbers: its diagonal [dim] where there is nothing else, or [dim, dim]."""
@@ -58,13 +58,21 @@ class Dense(NamedTuple):
         """Of each coordinate, if L whitens but for the width."""
         return width**2 * jnp.diag(self.square)
 
+    def rounding(self) -> float:
+        """By how much L L^T and its square as rounded differ, of the variance in a direction."""
+        inverse = np.linalg.inv(np.asarray(self.factor, float))
+        same = inverse @ np.asarray(self.square, float) @ inverse.T
+        return float(np.linalg.norm(same - np.eye(len(same)), ord=2))
+
     def size(self) -> Scalar:
         """How far a unit of time goes, in the coordinate that it goes farthest in."""
         return jnp.sqrt(jnp.max(jnp.diag(self.square)))
 
 
 class LowRank(NamedTuple):
-    """L = diag(scale) (I + A (diag(lengths) - I) A^T), with orthonormal columns of A, the axes."""
+    """L = diag(scale) (I + A (diag(lengths) - I) A^T), with orthonormal columns of A, the axes:
+    else `inverse_mass` is not L L^T, and draws are wrong.
+    """
 
     scale: Vector
     axes: jax.Array  # [dim, rank]
@@ -77,8 +85,8 @@ class LowRank(NamedTuple):
         return self._stretch(grad * self.scale, self.lengths**2) * self.scale
 
     def _stretch(self, v: Positions, lengths: Vector) -> Positions:
-        along = _product(v, self.axes)
-        return v + _product(along * (lengths - 1.0), self.axes.T)
+        along = product(v, self.axes)
+        return v + product(along * (lengths - 1.0), self.axes.T)
 
     def array(self) -> np.ndarray:
         """L as plain numbers: the scale, then every axis at its length, [dim, 1 + rank]."""
@@ -99,7 +107,7 @@ Metric = Diagonal | Dense | LowRank
 
 def dense(factor: jax.Array) -> Dense:
     """L as given."""
-    return Dense(factor, _product(factor, factor.T))
+    return Dense(factor, product(factor, factor.T))
 
 
 def from_array(array: jax.Array) -> Metric:
@@ -122,5 +130,6 @@ def identity(like: jax.Array) -> Diagonal:
     return Diagonal(jnp.ones_like(like))
 
 
-def _product(a: jax.Array, b: jax.Array) -> jax.Array:
+def product(a: jax.Array, b: jax.Array) -> jax.Array:
+    """Of matrices, with all digits: by default GPUs keep ten bits."""
     return jnp.matmul(a, b, precision="highest")

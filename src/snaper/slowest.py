@@ -22,7 +22,7 @@ class Memory(NamedTuple):
     mean: Vector  # f
     square: Vector  # f^2
     direction: Vector  # of the function that mixes worst
-    spread: Vector  # mean square of what f is the square of, leaving out how far the farthest are
+    spread: Vector  # mean square of what f is the square of, each cut at reach^2 times it
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Slowest:
         share = jnp.maximum(ema.weight(step, self.window, t.dtype), count / (count + self.pooled))
         farthest = jnp.where(memory.spread > 0, self.reach**2 * memory.spread, jnp.inf)
         squares = jnp.minimum(before**2, farthest)
-        spread = ema.blend(memory.spread, ensemble.mean(squares, healthy), share)
+        first = jnp.where(memory.spread > 0, share, 1.0)  # in a run that goes on with another's too
+        spread = ema.blend(memory.spread, ensemble.mean(squares, healthy), first)
         spread = jnp.where(jnp.isfinite(spread), spread, memory.spread)
         scale = jnp.sqrt(spread)
         before, after, velocity = before / scale, after / scale, velocity / scale

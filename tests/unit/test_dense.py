@@ -288,7 +288,7 @@ def test_decompositions_are_rare_and_at_steps_known_beforehand():
     assert np.all(known[1:] + 1 < 2 ** (1 / 6) * (known[:-1] + 2))  # neighbours are never far apart
     for seed in (0, 1):
         batches = (2.0 + seed) * at_rest(np.eye(2), 10_000, 4, seed)
-        _, states = follow(DenseMetric(), batches, np.eye(2))
+        _, states = follow(DenseMetric(least_gain=0.0), batches, np.eye(2))
         changed = np.any(np.diff(np.asarray(states.metric.factor), axis=0) != 0, axis=(1, 2))
         found = 1 + np.flatnonzero(changed)
         np.testing.assert_array_equal(found[found >= 30], known[known >= 30])
@@ -306,9 +306,46 @@ def test_one_transition_in_four_is_looked_at_after_the_first():
     """Of a run: given what another one learnt, they count anew."""
     for first in (0, 1000):
         batches = at_rest(np.eye(DIM), 20, 64)
-        _, states = follow(DenseMetric(closely=6), batches, np.eye(DIM), first=first)
+        _, states = follow(DenseMetric(closely=6, caution=0.01), batches, np.eye(DIM), first=first)
         changed = np.any(np.diff(np.asarray(states.covariance), axis=0) != 0, axis=(1, 2))
         np.testing.assert_array_equal(1 + np.flatnonzero(changed), [1, 2, 3, 4, 5, 8, 12, 16])
+
+
+@pytest.mark.parametrize("num_chains", [4, 16])
+def test_few_chains_are_all_looked_at(num_chains):
+    """A hundred dimensions of condition 1e4: what is known gets better, not worse, once chains are
+    looked at less often. Else 4 chains fell from a roughness of 3 to one of 15, and 16 chains that
+    were thought stale by chance to one of 12 to 24.
+    """
+    rng = np.random.default_rng(num_chains)
+    axes = np.linalg.qr(rng.normal(size=(100, 100)))[0] * np.geomspace(0.01, 1.0, 100)
+    batches = rng.normal(size=(1000, num_chains, 100)) @ axes.T
+    covariance = axes @ axes.T
+    learner = DenseMetric(least_gain=0.0)
+    state, states = follow(
+        learner, batches, np.linalg.inv(covariance), variance=np.diag(covariance)
+    )
+    assert state.roughness < 1.1 * states.roughness[512] and state.roughness < 4.0
+
+
+def test_what_is_stale_is_forgotten_as_fast_where_chains_are_seldom_looked_at():
+    """A fifth of the weight per transition: 1e6 times too wide, until a factor of 5 remains, takes
+    55 of them, one of four or all.
+    """
+    for closely in (1000, 1):
+        batches = at_rest(np.eye(DIM), 60, 64)
+        learner = DenseMetric(closely=closely)
+        state = learner.init(moments_of(np.full(DIM, 1e6)))
+        state, _ = follow(learner, batches, np.eye(DIM), first=1000, state=state)
+        assert np.diag(state.covariance).max() < 6.0
+
+
+def test_where_correlations_do_not_pay_it_is_the_diagonal_metric():
+    """Not only when the matrices are decomposed, and with its memory."""
+    batches, variance = at_rest(np.eye(DIM), 40, 64), np.geomspace(0.1, 10.0, DIM)
+    state, _ = follow(DenseMetric(closely=20), batches, np.eye(DIM), variance=variance)
+    np.testing.assert_allclose(state.metric.array() ** 2, variance)
+    np.testing.assert_allclose(state.metric.square, np.diag(variance))
 
 
 def test_what_is_looked_at_seldom_is_remembered_as_long():
@@ -380,16 +417,18 @@ def test_what_the_way_in_showed_is_forgotten_once_it_is_wrong():
 
 @pytest.mark.parametrize(
     ("running", "chains", "says"),
-    [(5.5, 64, True), (4.5, 64, False), (20.5, 4, True), (19.5, 4, False), (1e9, 3, False)],
+    [(4.1, 64, True), (3.9, 64, False), (780.0, 4, True), (770.0, 4, False), (1e9, 3, False)],
 )
 def test_stale_is_what_hardly_ever_happens_at_rest(running, chains, says):
     found = stale(jnp.array([running, 1.0]), jnp.ones(2), jnp.ones(chains))
     assert found.tolist() == [says, False]
 
 
-@pytest.mark.parametrize(("chains", "share"), [(4, 6e-3), (8, 6e-4), (16, 2e-5), (64, 1e-5)])
+@pytest.mark.parametrize(("chains", "share"), [(4, 1e-4), (8, 2e-5), (16, 2e-5), (64, 1e-5)])
 def test_chains_at_rest_hardly_ever_call_what_is_right_stale(chains, share):
-    """For 4 the probability is 0.0047, that of a chi-square of 4 degrees being less than 0.2."""
+    """For 4 the probability is 3e-6, that of a chi-square of 4 degrees being less than 4 / 777;
+    about their own mean, with 3 degrees, 6e-5.
+    """
     x = np.random.default_rng(0).normal(size=(200_000, chains))
     called = stale(jnp.ones(200_000), jnp.asarray(np.mean(x**2, axis=1)), jnp.ones(chains))
     assert np.mean(called) < share

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import quartic, standard_normal
 
-from snaper import hmc
+from snaper import hmc, metric
 from snaper.metric import Diagonal
 
 pytestmark = pytest.mark.usefixtures("strict")
@@ -94,6 +94,31 @@ def test_metric_is_a_change_of_coordinates():
     y1, v2, *_ = integrate(in_y, x / SCALE.scale, v, eps, IDENTITY, 4)
     np.testing.assert_allclose(x1, SCALE.forward(y1), atol=1e-13)
     np.testing.assert_allclose(v1, v2, atol=1e-13)
+
+
+TURN = jnp.linalg.qr(jax.random.normal(jax.random.key(5), (DIM, DIM)))[0]
+MAPS = {
+    "diagonal": SCALE,
+    "dense": metric.dense(TURN * jnp.array([0.1, 1.0])),
+    "low-rank": metric.LowRank(jnp.array([0.5, 2.0]), TURN[:, :1], jnp.array([0.2])),
+}
+
+
+@pytest.mark.parametrize("of", MAPS)
+@pytest.mark.parametrize(("dtype", "error"), [(jnp.float64, 1e-12), (jnp.float32, 1e-4)])
+def test_every_map_reverses_and_gives_back_what_it_gained(of, dtype, error):
+    used = jax.tree.map(lambda part: part.astype(dtype), MAPS[of])
+    x, v, eps = points(0).astype(dtype), points(1).astype(dtype), jnp.asarray(0.2, dtype)
+    start, w = hmc.init(quartic, x), used.forward(v)
+    end, w1, gained = hmc.leapfrog(quartic, start, w, eps, used, 5)
+    back, w2, lost = hmc.leapfrog(quartic, end, -w1, eps, used, 5)
+    root = np.asarray(used.forward(jnp.eye(DIM, dtype=dtype)), float).T
+    kinetic = [0.5 * np.sum(np.linalg.solve(root, np.asarray(u, float).T) ** 2, 0) for u in (w, w1)]
+    assert np.max(np.abs(gained)) > 0.1 and back.x.dtype == dtype
+    np.testing.assert_allclose(back.x, x, atol=error)
+    np.testing.assert_allclose(w2, -w, atol=error)
+    np.testing.assert_allclose(gained, kinetic[1] - kinetic[0], atol=100 * error)
+    np.testing.assert_allclose(lost, -gained, atol=10 * error)
 
 
 @pytest.mark.parametrize("num_steps", [1, 6])

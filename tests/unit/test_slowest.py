@@ -204,6 +204,14 @@ def test_the_farthest_do_not_widen_the_spread():
     assert 0.5 < memory.spread[0] < 2.0 and np.mean(seen.start[:, 0] ** 2) > 10.0
 
 
+@pytest.mark.parametrize("num_chains", [1, 4])
+def test_the_spread_is_known_at_once_in_a_run_that_goes_on(num_chains):
+    weight = np.where(np.arange(len(X)) < num_chains, 1.0, 0.0)
+    memory, _ = update(exact_flow(1.0), 1.0, step=1000, weight=weight, criterion=Slowest())
+    seen = np.mean(np.asarray(X)[:num_chains] ** 2, axis=0)
+    assert np.all(memory.spread[:DIM] > 0.0) and np.all(memory.spread[:DIM] < 10.0 * (seen + 1.0))
+
+
 def test_a_trajectory_costs_half_a_step_more_than_its_length():
     """Half a step beside the length, so that single steps do not seem cheap."""
     for step_size in (0.0, 0.4):

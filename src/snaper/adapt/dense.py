@@ -9,9 +9,11 @@ import jax.numpy as jnp
 
 from .. import ensemble, metric
 from .._types import PerChain, Positions, Scalar, Vector
+from ..metric import product
 from ..when import when
 from . import ema
 from .due import FIRST, due
+from .metric import squared_width
 from .moments import MomentsState, limited, stale
 
 
@@ -19,7 +21,7 @@ class DenseState(NamedTuple):
     covariance: jax.Array  # of points, [dim, dim]
     grad_covariance: jax.Array
     worth: Scalar  # of these, in independent chains
-    looks: Scalar  # from which they are
+    looks: Scalar  # at chains, in this run
     metric: metric.Dense  # in use
     gain: Scalar  # of correlations: how many times fewer steps a trajectory should take
     roughness: Scalar  # how many times more it takes still than for a Gaussian
@@ -27,7 +29,7 @@ class DenseState(NamedTuple):
 
 def finest(dim: int, dtype) -> float:
     """The least share of a coordinate's variance that a direction may have: below it L v and
-    L L^T g are rounded so differently that draws would be wrong by more than a few thousandths.
+    L L^T g are rounded so differently that variances would be wrong by more than a hundredth.
     """
     return max(100.0 * dim**0.5 * float(jnp.finfo(dtype).eps), 1e-6)
 
@@ -39,20 +41,21 @@ def fisher(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
     sd, sd_grad = jnp.sqrt(jnp.diag(covariance)), jnp.sqrt(jnp.diag(grad_covariance))
     scale = jnp.sqrt(sd / sd_grad)  # in its units, points and gradients have equal variances
     units = jnp.outer(scale, scale)
-    ridge = (lost + finest(*sd.shape, sd.dtype)) * jnp.diag(sd * sd_grad)
+    ridge = (lost + finest(sd.size, sd.dtype)) * jnp.diag(sd * sd_grad)
     points = (1.0 - lost) * covariance / units + ridge
     grads = (1.0 - lost) * grad_covariance * units + ridge
     lower = jnp.linalg.cholesky(grads)
-    values, vectors = jnp.linalg.eigh(_product(_product(lower.T, points), lower))
+    values, vectors = jnp.linalg.eigh(product(product(lower.T, points), lower))
     roots = jnp.maximum(values, 1e-12) ** 0.25
     solved = jax.scipy.linalg.solve_triangular(lower.T, vectors * roots, lower=False)
-    inverse = _product((vectors / roots).T, lower.T)
+    inverse = product((vectors / roots).T, lower.T)
     return scale[:, None] * solved, inverse / scale
 
 
 def plain(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
     """W with W W^T = Cov[x], and its inverse; correlations count less by the share `lost`."""
-    ridge = (lost + finest(len(covariance), covariance.dtype)) * jnp.diag(jnp.diag(covariance))
+    dim = len(covariance)  # this product of triangles is rounded worse than the other
+    ridge = (lost + dim**0.5 * finest(dim, covariance.dtype)) * jnp.diag(jnp.diag(covariance))
     factor = jnp.linalg.cholesky((1.0 - lost) * covariance + ridge)
     identity = jnp.eye(len(factor), dtype=factor.dtype)
     return factor, jax.scipy.linalg.solve_triangular(factor, identity, lower=True)
@@ -66,7 +69,8 @@ class DenseMetric:
     Correlations are left out by the share exp(-n / (`caution` d)) of n chains seen, so that few
     chains give a diagonal metric; and all of them while `gain`, what they promise, is less than
     `least_gain` (1 + `roughness`), with the roughness that they do not explain. The
-    matrices are decomposed `per_doubling` times while the number of transitions doubles. `combine`
+    matrices are decomposed `per_doubling` times while the number of transitions doubles. Chains are
+    looked at after every transition, later, where they are many, after one of `every`. `combine`
     may be `plain`, for Cov[x] alone.
     """
 
@@ -76,9 +80,9 @@ class DenseMetric:
     caution: float = 2.0
     least_gain: float = 0.5
     per_doubling: float = 6.0
-    every: int = 4  # transitions of which one is looked at, after the first `closely` of a run
-    closely: int = 512
-    renewal: float = 0.2  # weight of the newest chains in coordinates whose variance is stale
+    every: int = 4
+    closely: int = 512  # after so many looks
+    renewal: float = 0.2  # weight of a transition in coordinates whose variance is stale
 
     def init(self, moments: MomentsState, given: metric.Metric | None = None) -> DenseState:
         factor = jnp.diag(jnp.sqrt(moments.variance))
@@ -86,11 +90,10 @@ class DenseMetric:
         if isinstance(given, metric.Dense):
             factor, count = given.factor, 1e4 * count
         inverse = jnp.linalg.inv(factor)
-        one = jnp.ones_like(count)
-        used = metric.dense(factor)
-        none = jnp.zeros((), jnp.int32)
-        grads = _product(inverse.T, inverse)
-        return DenseState(used.square, grads, count, none, used, one, one)
+        used, grads = metric.dense(factor), product(inverse.T, inverse)
+        none, one = jnp.zeros((), jnp.int32), jnp.ones_like(count)
+        gain = _alone(used.square, grads)
+        return DenseState(used.square, grads, count, none, used, gain, one)
 
     def update(
         self,
@@ -102,23 +105,28 @@ class DenseMetric:
         step: Scalar,
     ) -> DenseState:
         """`moments` are the running ones before these chains."""
-        every = jnp.where(state.looks < self.closely, 1, self.every)
-        now = step % every == 0
-        state = when(now, self._look, state, x, grad, weight, moments, step // every)
+        few = step * len(x) < int(90.0 * self.caution * moments.mean.size)  # none is spared
+        every = jnp.where((state.looks < self.closely) | few, 1, self.every)
+        look = step % every == 0
+        state = when(look, self._look, state, x, grad, weight, moments, step, every)
         state = when(step < FIRST, _without_correlations, state)
-        return when(due(step, self.per_doubling), self._choose, state)
+        state = when(due(step, self.per_doubling), self._choose, state)
+        settled = (state.looks >= self.closely) & ~self._pays(state)
+        return when(settled, _as_diagonal, state, moments)
 
-    def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, number: Scalar):
+    def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, step, every):
+        """What a look shows counts for all transitions since the last one."""
         now = _covariance(x, moments.mean, moments.variance, weight, self.drift_limit)
         now = _where_seen(now, state.covariance)
         origin = jnp.zeros_like(moments.mean)
         now_grad = _covariance(grad, origin, moments.grad_variance, weight, self.drift_limit)
         now_grad = _where_seen(now_grad, state.grad_covariance)
-        usual = ema.weight(number, self.memory, x.dtype)
+        usual = ema.weight(step // every, self.memory, x.dtype)
         old = stale(jnp.diag(state.covariance), jnp.diag(now), weight)
-        many = ensemble.count(weight) >= 16.0  # fewer err about single coordinates
+        many = ensemble.count(weight) >= 32.0  # fewer err about single coordinates
         old = (old & many) | (jnp.mean(old) > 0.1)
-        renewed = jnp.where(old, jnp.maximum(usual, self.renewal), usual)
+        renewal = 1.0 - (1.0 - self.renewal) ** every.astype(x.dtype)
+        renewed = jnp.where(old, jnp.maximum(usual, renewal), usual)
         share = jnp.mean(renewed)
         return state._replace(
             covariance=_blend(state.covariance, now, renewed),
@@ -147,17 +155,14 @@ class DenseMetric:
         factor, inverse = self.combine(covariance, grad_covariance, lost)
         wider = jnp.sqrt(jnp.maximum(1.0, jnp.diag(covariance) / jnp.sum(factor**2, axis=1)))
         factor, inverse = factor * wider[:, None], inverse / wider
-        width = _width(covariance, grad_covariance)
-        units = jnp.outer(width, width)
         roughness = _steps(
-            _product(_product(inverse, covariance), inverse.T),
-            _product(_product(factor.T, grad_covariance), factor),
+            product(product(inverse, covariance), inverse.T),
+            product(product(factor.T, grad_covariance), factor),
         )
-        gain = _steps(covariance / units, grad_covariance * units) / roughness
-        new = state._replace(gain=gain, roughness=roughness)
-        chosen = jnp.where(self._pays(new), factor, jnp.diag(width))
+        gain = _alone(covariance, grad_covariance) / roughness
         usable = jnp.all(jnp.isfinite(factor)) & jnp.isfinite(gain) & jnp.isfinite(roughness)
-        new = new._replace(metric=metric.dense(chosen))
+        new = state._replace(metric=metric.dense(factor), gain=gain, roughness=roughness)
+        new = when(~self._pays(new), _without_correlations, new)
         return jax.tree.map(lambda new, old: jnp.where(usable, new, old), new, state)
 
     def _pays(self, state: DenseState) -> Scalar:
@@ -166,13 +171,29 @@ class DenseMetric:
 
 def _without_correlations(state: DenseState) -> DenseState:
     width = _width(state.covariance, state.grad_covariance)
-    return state._replace(metric=metric.Dense(jnp.diag(width), jnp.diag(width**2)))
+    return state._replace(metric=_diagonal(width**2))
+
+
+def _as_diagonal(state: DenseState, moments: MomentsState) -> DenseState:
+    """As the learner of a diagonal metric has it, which remembers longer."""
+    return state._replace(metric=_diagonal(squared_width(moments)))
+
+
+def _diagonal(square: Vector) -> metric.Dense:
+    return metric.Dense(jnp.diag(jnp.sqrt(square)), jnp.diag(square))
 
 
 def _width(covariance: jax.Array, grad_covariance: jax.Array) -> Vector:
     """Of every coordinate on its own, also while chains are still spreading."""
     variance, grad_variance = jnp.diag(covariance), jnp.diag(grad_covariance)
     return jnp.sqrt(jnp.maximum(variance, jnp.sqrt(variance / grad_variance)))
+
+
+def _alone(covariance: jax.Array, grad_covariance: jax.Array) -> Scalar:
+    """How many steps it takes without correlations."""
+    width = _width(covariance, grad_covariance)
+    units = jnp.outer(width, width)
+    return _steps(covariance / units, grad_covariance * units)
 
 
 def _covariance(x, mean: Vector, variance: Vector, weight: PerChain, limit: float) -> jax.Array:
@@ -224,7 +245,3 @@ def told(state, least_gain: float) -> str:
         f"{'more' if gain > limit else 'not more'} than the {limit:.2g} that pays at a roughness "
         f"of {roughness:.2g}"
     )
-
-
-def _product(a: jax.Array, b: jax.Array) -> jax.Array:
-    return jnp.matmul(a, b, precision="highest")

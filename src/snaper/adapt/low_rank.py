@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from .. import ensemble, metric
 from .._types import PerChain, Positions, Scalar, Vector
+from ..metric import product
 from ..when import when
 from . import ema
 from .dense import finest, fisher, told
@@ -116,14 +117,14 @@ class LowRankMetric:
         lost = jnp.exp(-state.worth / (self.caution * moments.mean.size))
         rest = lost * jnp.eye(len(points), dtype=points.dtype)
         factor, inverse = fisher((1 - lost) * points + rest, (1 - lost) * grads + rest, 0.0 * lost)
-        squares, turn = jnp.linalg.eigh(_product(factor, factor.T))
-        least = finest(*squares.shape, squares.dtype)
+        squares, turn = jnp.linalg.eigh(product(factor, factor.T))
+        least = finest(squares.size, squares.dtype)
         squares = jnp.clip(squares, least, 1.0 / least)
-        axes = _product(state.basis, turn)
+        axes = product(state.basis, turn)
         variance = 1.0 + jnp.sum((squares - 1.0) * axes**2, axis=1)
         now = _steps(
-            _product(_product(inverse, points), inverse.T),
-            _product(_product(factor.T, grads), factor),
+            product(product(inverse, points), inverse.T),
+            product(product(factor.T, grads), factor),
         )
         gain = _steps(points, grads) / now
         roughness = jnp.sqrt(jnp.median(moments.variance * moments.grad_variance))
@@ -137,8 +138,8 @@ class LowRankMetric:
         basis = _orthonormal(
             jnp.concatenate(
                 [
-                    _product(state.points, jnp.linalg.eigh(points)[1][:, len(points) - wide :]),
-                    _product(state.grads, jnp.linalg.eigh(grads)[1][:, wide:]),
+                    product(state.points, jnp.linalg.eigh(points)[1][:, len(points) - wide :]),
+                    product(state.grads, jnp.linalg.eigh(grads)[1][:, wide:]),
                 ],
                 axis=1,
             )
@@ -168,7 +169,7 @@ def _correlate(x, mean: Vector, variance: Vector, weight: PerChain, limit: float
     moved = limited(centre - mean, variance, weight, limit) / scale
     z = jnp.where(weight[:, None] > 0, (x - centre) / scale, 0.0)
     share = (weight / jnp.maximum(jnp.sum(weight), 1e-30))[:, None]
-    image = _product((share * z).T, _product(z, basis)) + jnp.outer(moved, moved @ basis)
+    image = product((share * z).T, product(z, basis)) + jnp.outer(moved, moved @ basis)
     size = (jnp.sum(share * z**2) + jnp.sum(moved**2)) / len(mean)
     # On the way in all coordinates widen together, which is not for a few directions to follow.
     return jnp.where(size > 0, image / size, basis)
@@ -176,7 +177,7 @@ def _correlate(x, mean: Vector, variance: Vector, weight: PerChain, limit: float
 
 def _within(basis: jax.Array, image: jax.Array) -> jax.Array:
     """Of a symmetric matrix, known by its image of a basis, the part inside."""
-    inside = _product(basis.T, image)
+    inside = product(basis.T, image)
     return (inside + inside.T) / 2
 
 
@@ -184,13 +185,9 @@ def _carried(old: jax.Array, image: jax.Array, inside: jax.Array, new: jax.Array
     """The image of a new basis, where the image of the old one is known: the matrix is taken for
     the identity between directions that were not looked at.
     """
-    along, across = _product(old.T, new), _product(image.T, new)
-    return new + _product(image - old, along) + _product(old, across - _product(inside, along))
+    along, across = product(old.T, new), product(image.T, new)
+    return new + product(image - old, along) + product(old, across - product(inside, along))
 
 
 def _orthonormal(columns: jax.Array) -> jax.Array:
     return jnp.linalg.qr(columns)[0]
-
-
-def _product(a: jax.Array, b: jax.Array) -> jax.Array:
-    return jnp.matmul(a, b, precision="highest")

@@ -362,7 +362,7 @@ def _growing(facts: Facts) -> bool:
 
 def _outside(lp: np.ndarray) -> np.ndarray:
     """Chains whose mean log density is far below the median chain's."""
-    below = np.median(lp) - lp
+    below = np.median(lp) - np.where(np.isfinite(lp), lp, -np.finfo(lp.dtype).max)
     return below > 10.0 + 30.0 * np.median(np.abs(below))
 
 
