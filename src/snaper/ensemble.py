@@ -49,13 +49,6 @@ def scatter(x: Positions, centre: Vector, weight: PerChain, direction: Vector) -
     return mean(z * project(z, direction)[:, None], weight)
 
 
-def covariance(x: Positions, centre: Vector, weight: PerChain) -> jax.Array:
-    """Weighted covariance of the chains about a centre, [dim, dim]."""
-    z = jnp.where(weight[:, None] > 0, x - centre, 0.0)
-    share = weight / jnp.maximum(jnp.sum(weight), 1e-30)
-    return jnp.matmul((z * share[:, None]).T, z, precision="highest")
-
-
 def project(z: Positions, direction: Vector) -> PerChain:
     """Length of every chain's vector along a direction."""
     return jnp.sum(z * direction, axis=-1)

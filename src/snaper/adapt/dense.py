@@ -79,7 +79,7 @@ class DenseMetric:
     drift_limit: float = 3.0
     caution: float = 2.0
     least_gain: float = 0.5
-    per_doubling: float = 6.0
+    per_doubling: float = 6.0  # up to 128 dimensions; beyond, by their root fewer
     every: int = 4
     closely: int = 512  # after so many looks
     renewal: float = 0.2  # weight of a transition in coordinates whose variance is stale
@@ -110,27 +110,26 @@ class DenseMetric:
         look = step % every == 0
         state = when(look, self._look, state, x, grad, weight, moments, step, every)
         state = when(step < FIRST, _without_correlations, state)
-        state = when(due(step, self.per_doubling), self._choose, state)
+        often = self.per_doubling * min(1.0, (128 / moments.mean.size) ** 0.5)
+        state = when(due(step, often), self._choose, state)
         settled = (state.looks >= self.closely) & ~self._pays(state)
         return when(settled, _as_diagonal, state, moments)
 
     def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, step, every):
         """What a look shows counts for all transitions since the last one."""
-        now = _covariance(x, moments.mean, moments.variance, weight, self.drift_limit)
-        now = _where_seen(now, state.covariance)
-        origin = jnp.zeros_like(moments.mean)
-        now_grad = _covariance(grad, origin, moments.grad_variance, weight, self.drift_limit)
-        now_grad = _where_seen(now_grad, state.grad_covariance)
+        limit, origin = self.drift_limit, jnp.zeros_like(moments.mean)
+        points = _distances(x, moments.mean, moments.variance, weight, limit)
+        grads = _distances(grad, origin, moments.grad_variance, weight, limit)
         usual = ema.weight(step // every, self.memory, x.dtype)
-        old = stale(jnp.diag(state.covariance), jnp.diag(now), weight)
+        old = stale(jnp.diag(state.covariance), _seen(points), weight)
         many = ensemble.count(weight) >= 32.0  # fewer err about single coordinates
         old = (old & many) | (jnp.mean(old) > 0.1)
         renewal = 1.0 - (1.0 - self.renewal) ** every.astype(x.dtype)
         renewed = jnp.where(old, jnp.maximum(usual, renewal), usual)
         share = jnp.mean(renewed)
         return state._replace(
-            covariance=_blend(state.covariance, now, renewed),
-            grad_covariance=_blend(state.grad_covariance, now_grad, renewed),
+            covariance=_blend(state.covariance, points, renewed),
+            grad_covariance=_blend(state.grad_covariance, grads, renewed),
             looks=state.looks + 1,
             worth=1.0 / ((1.0 - share) ** 2 / state.worth + share**2 / ensemble.count(weight)),
         )
@@ -196,26 +195,34 @@ def _alone(covariance: jax.Array, grad_covariance: jax.Array) -> Scalar:
     return _steps(covariance / units, grad_covariance * units)
 
 
-def _covariance(x, mean: Vector, variance: Vector, weight: PerChain, limit: float) -> jax.Array:
-    """Of the chains, with their drift from the mean as far as it is usual at rest."""
+def _distances(x, mean: Vector, variance: Vector, weight: PerChain, limit: float) -> jax.Array:
+    """What a covariance is the product of, [1 + chain, dim]: how far the chains' mean has drifted,
+    as far as it is usual at rest, and how far they are from it.
+    """
     centre = ensemble.mean(x, weight)
     moved = limited(centre - mean, variance, weight, limit)
-    return ensemble.covariance(x, centre, weight) + jnp.outer(moved, moved)
+    share = weight / jnp.maximum(jnp.sum(weight), 1e-30)
+    counted = jnp.where(share[:, None] > 0, (x - centre) * jnp.sqrt(share)[:, None], 0.0)
+    return jnp.concatenate([moved[None], counted])
 
 
-def _where_seen(now: jax.Array, old: jax.Array) -> jax.Array:
-    """Where all chains agree, as before the first move of chains that start at one point, they say
-    nothing of the width, and the old one stays; so it does where squares overflow.
+def _seen(distances: jax.Array) -> Vector:
+    """The variances that they make."""
+    return jnp.sum(distances**2, axis=0)
+
+
+def _blend(old: jax.Array, distances: jax.Array, share: Vector) -> jax.Array:
+    """Move a covariance towards a new one by a share for each coordinate; it stays positive.
+
+    Where all chains agree, as before the first move of chains that start at one point, they say
+    nothing, and the old variance stays; so does all where squares overflow.
     """
-    unseen = jnp.diag(now) == 0
-    seen = now + jnp.diag(jnp.where(unseen, jnp.diag(old), 0.0))
-    return jnp.where(jnp.all(jnp.isfinite(now)), seen, old)
-
-
-def _blend(old: jax.Array, new: jax.Array, share: Vector) -> jax.Array:
-    """Move a covariance towards a new one by a share for each coordinate; it stays positive."""
+    seen = _seen(distances)
+    usable = jnp.all(jnp.isfinite(seen))
+    share = jnp.where((seen > 0) & usable, share, 0.0)
     kept, taken = jnp.sqrt(1.0 - share), jnp.sqrt(share)
-    return old * jnp.outer(kept, kept) + new * jnp.outer(taken, taken)
+    new = jnp.where(usable, distances * taken, 0.0)
+    return old * jnp.outer(kept, kept) + product(new.T, new)
 
 
 def _steps(points: jax.Array, grads: jax.Array) -> Scalar:
