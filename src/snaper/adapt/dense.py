@@ -79,9 +79,10 @@ class DenseMetric:
     drift_limit: float = 3.0
     caution: float = 2.0
     least_gain: float = 0.5
-    per_doubling: float = 6.0  # up to 128 dimensions; beyond, by their root fewer
+    per_doubling: float = 5.0  # up to 128 dimensions; beyond, by their root fewer
     every: int = 4
-    closely: int = 512  # after so many looks
+    closely: int = 512  # after so many looks,
+    many: int = 64  # and for so many chains
     renewal: float = 0.2  # weight of a transition in coordinates whose variance is stale
 
     def init(self, moments: MomentsState, given: metric.Metric | None = None) -> DenseState:
@@ -105,8 +106,8 @@ class DenseMetric:
         step: Scalar,
     ) -> DenseState:
         """`moments` are the running ones before these chains."""
-        few = step * len(x) < int(90.0 * self.caution * moments.mean.size)  # none is spared
-        every = jnp.where((state.looks < self.closely) | few, 1, self.every)
+        closely = (state.looks < self.closely) | (len(x) < self.many)
+        every = jnp.where(closely, 1, self.every)
         look = step % every == 0
         state = when(look, self._look, state, x, grad, weight, moments, step, every)
         state = when(step < FIRST, _without_correlations, state)
