@@ -50,7 +50,7 @@ paper-quick: .venv/.stamp  ## The same for small problems and few seeds (under 1
 	.venv/bin/python -m experiments.paper.page --results build/paper-quick
 
 bench: .venv-peers/.stamp  ## Time it against bare gradients and other packages (hours on two cores)
-	.venv-peers/bin/python -m experiments.bench overhead scale peers
+	.venv-peers/bin/python -m experiments.bench overhead learning scale peers
 	.venv-peers/bin/python -m experiments.bench.page
 
 bench-page: .venv/.stamp  ## Write the page of these times anew

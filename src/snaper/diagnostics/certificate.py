@@ -173,7 +173,7 @@ def scalar(criterion: Criterion | Slowest, direction: Vector) -> tuple[ScalarOf,
 
 
 def along(y: jax.Array, direction: Vector) -> jax.Array:
-    """SNAPER's: the squared length along the principal component."""
+    """SNAPER's: the squared length along a direction."""
     return ensemble.project(y, direction) ** 2
 
 
