@@ -90,7 +90,8 @@ def _processor() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tables", nargs="*", default=["overhead", "learning", "scale"], choices=[*TABLES])
+    usual = ["overhead", "learning", "scale"]
+    parser.add_argument("tables", nargs="*", default=usual, choices=[*TABLES])
     parser.add_argument("--problems", nargs="+", default=[*PROBLEMS], choices=[*PROBLEMS])
     parser.add_argument("--chains", nargs="+", type=int, default=[64, 1024])
     parser.add_argument("--samplers", nargs="+", default=[*SAMPLERS], choices=SAMPLERS)

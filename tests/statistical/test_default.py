@@ -1,5 +1,7 @@
 """What `sample` must cope with as it is, without a word about criterion or metric."""
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -94,6 +96,16 @@ def test_tuning_of_either_metric_is_gone_on_with(learnt, by, warmup):
 def test_a_dense_tuning_is_refused_where_it_cannot_be_used(learnt):
     with pytest.raises(ValueError, match="tuning holds a dense metric") as caught:
         sample(correlated(), tuning=learnt["auto"].tuning, warmup=0, metric="diagonal")
+    assert one_sentence(str(caught.value))
+
+
+def test_a_tuning_that_single_precision_cannot_follow_is_refused(learnt):
+    """Ten coordinates that differ by a millionth of their spread."""
+    walk = np.tril(np.full((10, 10), 1e-6))
+    walk[:, 0] = 1.0
+    tuning = replace(learnt["auto"].tuning, metric=walk)
+    with pytest.raises(ValueError, match="float32 rounds by") as caught:
+        sample(correlated(np.float32), tuning=tuning, warmup=0)
     assert one_sentence(str(caught.value))
 
 

@@ -123,8 +123,8 @@ class DenseMetric:
         grads = _distances(grad, origin, moments.grad_variance, weight, limit)
         usual = ema.weight(step // every, self.memory, x.dtype)
         old = stale(jnp.diag(state.covariance), _seen(points), weight)
-        many = ensemble.count(weight) >= 32.0  # fewer err about single coordinates
-        old = (old & many) | (jnp.mean(old) > 0.1)
+        sure = ensemble.count(weight) >= 32.0  # fewer err about single coordinates
+        old = (old & sure) | (jnp.mean(old) > 0.1)
         renewal = 1.0 - (1.0 - self.renewal) ** every.astype(x.dtype)
         renewed = jnp.where(old, jnp.maximum(usual, renewal), usual)
         share = jnp.mean(renewed)

@@ -362,7 +362,8 @@ def _growing(facts: Facts) -> bool:
 
 def _outside(lp: np.ndarray) -> np.ndarray:
     """Chains whose mean log density is far below the median chain's."""
-    below = np.median(lp) - np.where(np.isfinite(lp), lp, -np.finfo(lp.dtype).max)
+    lp = np.clip(lp.astype(float), -1e300, 1e300)  # a density without bound may overflow
+    below = np.median(lp) - lp
     return below > 10.0 + 30.0 * np.median(np.abs(below))
 
 
