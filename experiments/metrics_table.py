@@ -14,7 +14,8 @@ HEADING = """# The metric
 Least ESS of squares per gradient and chain, 10th percentile and median over seeds, from dispersed
 starts: `python -m experiments.metrics`. `auto` is the default; `diagonal` differs from it by the
 metric alone. Ratios are of medians, with the range that 90 % of resampled seeds give: where one
-contains 0.9, the seeds do not tell.
+contains 0.9, the seeds do not tell. The last column has the device and a fingerprint of the code
+that decides draws: rows with other fingerprints are of other states of it.
 """
 TRIED = """## What else was tried
 
@@ -45,8 +46,8 @@ def ratio(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float, float]:
 def by_chains(found: list[dict]) -> str:
     lines = [
         "| target | chains | seeds | auto: 10th | median | diagonal: 10th | median | ratio "
-        "| range |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---|",
+        "| range | measured on |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---|---|",
     ]
     cells = {(row["target"], row["chains"], row["variant"]): row for row in found}
     pairs = sorted({(target, chains) for target, chains, _ in cells})
@@ -58,7 +59,9 @@ def by_chains(found: list[dict]) -> str:
         numbers = [f"{np.quantile(x, q):.3g}" for x in (ours, theirs) for q in (0.1, 0.5)]
         middle, low, high = ratio(ours, theirs)
         cells_ = [target, str(chains), str(len(ours)), *numbers, f"{middle:.2f}"]
-        lines.append(f"| {' | '.join(cells_)} | {low:.2f} to {high:.2f} |")
+        first = cells[target, chains, "auto"]
+        where = f"{first['device']}, {first.get('source', 'unknown')[:6]}"
+        lines.append(f"| {' | '.join(cells_)} | {low:.2f} to {high:.2f} | {where} |")
     return "\n".join(lines)
 
 
