@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import snaper
-from snaper import config, targets
+from snaper import chunk, config, targets
 from snaper.config import Config
 from snaper.sampler import State
 
@@ -26,7 +26,9 @@ def measure(problem: str, chains: int, warmup: int = 1000, draws: int = 1000) ->
         return snaper.sample(target, init=start(problem, chains), seed=1, **sizes)
 
     state = run().state
-    updates = partial(_updates, chosen, state, warmup)
+    options = chunk.COMMAND_BUFFERS if jax.default_backend() == "gpu" else None  # as in a run
+    compiled = jax.jit(_updates, static_argnums=0, compiler_options=options)
+    updates = partial(compiled, chosen, state, warmup)
     jax.block_until_ready(updates())
     times = in_turn(lambda: sum(run().seconds), partial(seconds, updates), rounds=3)
     return {
@@ -40,7 +42,6 @@ def measure(problem: str, chains: int, warmup: int = 1000, draws: int = 1000) ->
     }
 
 
-@partial(jax.jit, static_argnums=0)
 def _updates(chosen: Config, state: State, count: int):
     adapt, chains = state.adapt, state.chains
     weight = jnp.ones_like(chains.logp)

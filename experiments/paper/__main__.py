@@ -16,10 +16,10 @@ def missing(task: Task, results: Path) -> range:
     return range(len(cells.read(task.cell, results)["seeds"]), task.seeds)
 
 
-def blocks(task: Task, results: Path):
-    """The missing seeds in as many as fit at once."""
+def blocks(task: Task, results: Path, at_once: int | None = None):
+    """The missing seeds in as many as fit at once, or as are asked for."""
     todo = missing(task, results)
-    size = plan.AT_ONCE.get(task.cell.problem, len(todo) or 1)
+    size = at_once or plan.AT_ONCE.get(task.cell.problem, len(todo) or 1)
     return [todo[i : i + size] for i in range(0, len(todo), size)]
 
 
@@ -33,6 +33,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--grid-seeds", type=int, default=100)
     parser.add_argument("--nuts-seeds", type=int, default=10)
+    parser.add_argument("--at-once", type=int, help="seeds; few are better on a CPU")
     parser.add_argument("--results", type=Path, default=cells.RESULTS)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no cell after")
     parser.add_argument("--anew", action="store_true", help="drop cells of an older source first")
@@ -53,7 +54,8 @@ def main() -> None:
         for task in wanted:
             if not cells.is_of_this_source(task.cell, chosen.results):
                 task.cell.path(chosen.results).unlink()
-    todo = [(task, seeds) for task in wanted for seeds in blocks(task, chosen.results)]
+    at_once = chosen.at_once
+    todo = [(task, seeds) for task in wanted for seeds in blocks(task, chosen.results, at_once)]
     began = time.monotonic()
     for number, (task, seeds) in enumerate(todo, 1):
         if time.monotonic() - began > chosen.seconds:

@@ -39,7 +39,7 @@ def _panel(axes: Axes, results: Results, problem: str, count: str) -> None:
     """Points are seeds, bars 90th percentiles, triangles at the top seeds that never got there."""
     logarithmic(axes.yaxis)
     nothing = True
-    for group, warmup in enumerate(plan.SHORT_WARMUPS):
+    for group, warmup in enumerate(plan.FIGURE_WARMUPS):
         for place, name in enumerate(CRITERIA):
             found = results.short(problem, name, warmup)
             if found is None:
@@ -58,5 +58,5 @@ def _panel(axes: Axes, results: Results, problem: str, count: str) -> None:
                 axes.plot(at, 0.99, "^", color=COLOURS[name], markersize=4, **place)
     if nothing:
         note(axes, "not measured")
-    middles = [5 * group + 1.5 for group in range(len(plan.SHORT_WARMUPS))]
-    axes.set_xticks(middles, [str(w) for w in plan.SHORT_WARMUPS])
+    middles = [5 * group + 1.5 for group in range(len(plan.FIGURE_WARMUPS))]
+    axes.set_xticks(middles, [str(w) for w in plan.FIGURE_WARMUPS])

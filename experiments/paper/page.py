@@ -101,7 +101,7 @@ def _how(results: Results) -> str:
         f" of warm-up, {DRAWS} draws. Sweep: the mean number of leapfrog steps is given and only"
         f" step size and metric are learnt, for which {plan.GRID_WARMUP} transitions of warm-up are"
         f" enough ({_slow()}); {DRAWS} draws."
-        f" Short run: {', '.join(map(str, plan.SHORT_WARMUPS))} transitions"
+        f" Short run: {', '.join(map(str, plan.FIGURE_WARMUPS))} transitions"
         f" of warm-up, then draws until R-hat is below {THRESHOLD}. The seeds of a cell are"
         f" advanced as one batch; they share the sequence of jitter, so that their trajectories"
         f" stay in step, and nothing else. Percentiles are over seeds, interpolated; their"

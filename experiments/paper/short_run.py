@@ -13,14 +13,16 @@ from .settings import Setting
 
 THRESHOLD = 1.01
 MAX_DRAWS = 30_000
+FEWER_DRAWS = {"stochastic-volatility": 10_000}  # five times what most seeds take
 ENOUGH = 0.95  # of the seeds; those that take longer are counted as not there yet
 RULES = ("classic", "split")
 
 
 def measure(
-    problem: str, setting: Setting, seeds: range, warmup: int, max_draws: int = MAX_DRAWS
+    problem: str, setting: Setting, seeds: range, warmup: int, max_draws: int | None = None
 ) -> dict[str, np.ndarray]:
     """One number per seed, by name; -1 where R-hat was still above the threshold at the end."""
+    max_draws = max_draws or FEWER_DRAWS.get(problem, MAX_DRAWS)
     batch = Batch(problem, setting, seeds, warmup, short=True)
     warming = batch.warm_up()
     moments = batch.states.adapt.moments

@@ -43,7 +43,9 @@ class Tree:
         """As `hmc.step`, but `num_leapfrog` of one is the only number that matters."""
 
         def one_step():
-            moved, seen = hmc_step(key, logp, chains, step_size, metric, num_leapfrog, rounding)
+            # Said to be one: where seeds are mapped over, both branches run.
+            one = jnp.ones_like(num_leapfrog)
+            moved, seen = hmc_step(key, logp, chains, step_size, metric, one, rounding)
             shape = seen.accept_prob.shape
             return moved, seen._replace(num_leapfrog=jnp.ones(shape, jnp.int32))
 
