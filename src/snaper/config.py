@@ -52,7 +52,7 @@ class Config:
     cap_growth: float = 0.1  # and its growth per transition of warm-up, until it is max_leapfrog
     one_step: int = 100  # transitions held at one leapfrog step at the start of warm-up,
     one_step_share: float = 0.2  # and at most this share of it
-    rounding: float = 8.0  # units in the last place of log p forgiven during warm-up
+    rounding: float = 8.0  # units in the last place of log p forgiven in warm-up: see `hmc.step`
 
     def cap(self, step: Scalar, num_one_step: Scalar, warming: Scalar) -> Scalar:
         """The most leapfrog steps of a transition; it grows with warm-up, so that early mistakes

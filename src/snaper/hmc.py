@@ -14,6 +14,7 @@ from ._types import Key, LogDensity, PerChain, Positions, Scalar
 from .metric import Metric
 
 DIVERGENCE = 1000.0  # an energy error beyond this is a failure of the integrator
+FEW_TERMS = 64  # summed up in log p, for `rounding` to be as it is; more err more, as their root
 
 
 class Chains(NamedTuple):
@@ -54,9 +55,9 @@ def step(
 ) -> tuple[Chains, Transition]:
     """Refresh momenta, follow the dynamics, accept or reject each chain.
 
-    `rounding` is how many units in the last place of log p an energy error must exceed to count:
-    zero for a correct sampler, more while warming up from a start whose log p has too many digits
-    for its dtype.
+    `rounding` is how many units in the last place of log p an energy error must exceed to count,
+    in few dimensions: zero for a correct sampler, more while warming up from a start whose log p
+    has too many digits for its dtype.
     """
     key_momentum, key_accept = jax.random.split(key)
     v0 = jax.random.normal(key_momentum, chains.x.shape, chains.x.dtype)
@@ -65,7 +66,8 @@ def step(
     end, w1, gained = leapfrog(logp, chains, w0, step_size, metric, num_leapfrog, at_once)
 
     log_ratio = end.logp - chains.logp - gained
-    tolerance = rounding * resolution(jnp.maximum(jnp.abs(end.logp), jnp.abs(chains.logp)))
+    units = rounding * max(1.0, chains.x.shape[-1] / FEW_TERMS) ** 0.5
+    tolerance = units * resolution(jnp.maximum(jnp.abs(end.logp), jnp.abs(chains.logp)))
     log_accept = jnp.minimum(log_ratio + tolerance, 0.0)
     finite = jnp.isfinite(log_ratio) & jnp.all(
         jnp.isfinite(end.x) & jnp.isfinite(end.grad), axis=-1

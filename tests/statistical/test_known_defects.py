@@ -93,6 +93,17 @@ def test_stochastic_volatility_samples_from_cold_in_single_precision():
     assert run.tuning.step_size > 0.05
 
 
+@pytest.mark.parametrize("seed", [1, 12])
+def test_rounding_of_many_terms_does_not_keep_chains_away(seed):
+    """Seeds in which one refusal in a transition or two made the step size fall for good."""
+    with jax.enable_x64(False):
+        benchmark = targets.benchmark("stochastic-volatility")
+        start = benchmark.prior_mean(jax.random.key(3))
+        sizes = {"warmup": 100, "draws": 1, "seed": seed}
+        run = snaper.sample(benchmark.target, init=start, **sizes, progress=False)
+    assert run.stats["lp"].min() > -2e4
+
+
 def test_jitter_neither_repeats_nor_vanishes():
     jitter = QuasiRandom()
     steps = jnp.arange(100_000)
