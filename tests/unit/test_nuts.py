@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import snaper
+from snaper import hmc, metric
 
 WARMUP, DRAWS = 300, 500
 SD = np.array([1.0, 10.0, 0.1])
@@ -82,3 +83,24 @@ def test_without_blackjax_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "blackjax", None)
     with pytest.raises(ImportError, match=r"snaper\[nuts\]"):
         snaper.nuts.adaptive()
+
+
+def test_a_tree_costs_no_more_where_seeds_are_mapped_over():
+    """Both branches of a condition run there: the one of a single step must not take more."""
+    evaluated = []
+
+    def counted(x):
+        jax.debug.callback(lambda _: evaluated.append(1), x)
+        return -0.5 * jnp.sum(x**2)
+
+    def move(key, x):
+        chains = hmc.init(counted, x)
+        cap = jnp.where(jnp.sum(x) < 1e9, 1023, 1)  # mapped over, too
+        one, none = jnp.asarray(1.0), jnp.asarray(0.0)
+        tree = snaper.nuts.Tree(max_doublings=2)
+        return tree(key, counted, chains, one, metric.identity(x[0]), cap, none)[1]
+
+    seen = jax.vmap(move)(jax.random.split(jax.random.key(0), 2), jnp.ones((2, 1, 3)))
+    jax.effects_barrier()
+    assert np.all(seen.num_leapfrog <= 3)
+    assert 2 * 3 < len(evaluated) < 100
