@@ -27,7 +27,8 @@ correlations was the present one; variants without a name there are not kept in 
 5000 transitions of warm-up are later, and comparable to the default's. Where two of 2519
 coordinates are slow, the others outvote them in the criterion. A sharper minimum hears the two, but
 rests on few functions, whose slopes a single chain can turn: trajectory lengths then differ between
-seeds, and one run in ten does not come in.
+seeds. One of the ten runs did not come in, perhaps for want of digits in log p, which these rows
+are too early to be forgiven for.
 """
 
 

@@ -13,7 +13,7 @@ from .long_run import DRAWS
 from .percentiles import LEVEL, RESAMPLES
 from .problems import CHAINS, PROBLEMS
 from .results import Results
-from .short_run import ENOUGH, MAX_DRAWS, THRESHOLD
+from .short_run import ENOUGH, FEWER_DRAWS, MAX_DRAWS, THRESHOLD
 
 FIGURES = "figures"
 
@@ -58,7 +58,7 @@ def text(results: Results) -> str:
         f" sampling alone, until every coordinate's R-hat is below {THRESHOLD}. *classic* is the"
         f" rule without square root and without splitting, *split* the usual split R-hat. R-hat is"
         f" looked at every ten draws. A batch ends when {100 * ENOUGH:.0f} % of its seeds are there"
-        f" by both rules (or after {MAX_DRAWS} draws); *reached* counts those that were, and the"
+        f" by both rules (or after {_most_draws()}); *reached* counts those that were, and the"
         f" others count as infinite, which can only raise a percentile. NUTS is counted in"
         f" lock-step.",
         tables.cut_short(results),
@@ -93,6 +93,12 @@ def _slow() -> str:
     """Where the sweep warms up for longer."""
     slow = plan.SLOW_GRID_WARMUP.items()
     return ", ".join(f"{warmup} for {PROBLEMS[problem]}" for problem, warmup in slow)
+
+
+def _most_draws() -> str:
+    """Of a short run, and where there are fewer."""
+    fewer = ", ".join(f"{draws} for {PROBLEMS[problem]}" for problem, draws in FEWER_DRAWS.items())
+    return f"{MAX_DRAWS} draws, {fewer}"
 
 
 def _how(results: Results) -> str:
