@@ -76,7 +76,7 @@ def default(criterion: Criterion | Slowest | None = None, metric: MetricLearner 
     for what differs and why.
     """
     criterion = Slowest() if criterion is None else criterion
-    trajectory = TrajectoryLength(rate=_rate(criterion))
+    trajectory = TrajectoryLength(rate=_rate(criterion), settle=_settle(criterion))
     return Config(criterion, adapt=Adaptation(trajectory=trajectory, metric=metric))
 
 
@@ -151,3 +151,8 @@ def preset(
 def _rate(criterion: Criterion | Slowest) -> float:
     """Plain ChEES does not fall off for long trajectories, and overshoots at the others' rate."""
     return 0.025 if criterion is criteria.chees else 0.05
+
+
+def _settle(criterion: Criterion | Slowest) -> float:
+    """Few functions speak for all in `Slowest`, so that its slopes are rougher than the others'."""
+    return 250.0 if isinstance(criterion, Slowest) else float("inf")

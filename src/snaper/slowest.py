@@ -27,8 +27,8 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True)
 class Slowest:
-    r"""Climbs the soft minimum, over the squares f of every coordinate and of the principal
-    component, of the logarithm of their ESS^max per unit of time:
+    r"""Climbs the soft minimum, over the `few` that mix worst among the squares f of every
+    coordinate and of the principal component, of the logarithm of their ESS^max per unit of time:
 
     $$ \log\frac{1-\rho_f}{1+\rho_f} - \log\bar\tau, \quad 1 - \rho_f = E[(f'-f)^2] / 2 Var[f]. $$
 
@@ -36,13 +36,14 @@ class Slowest:
     or two far out, where the target may be narrow, would speak for all. `sharpness` is the power by
     which a function counts more that mixes more slowly. Functions are taken about the chains' own
     mean and in units of their own spread, so that nothing of the way in lasts; of that of about
-    `pooled` chains, over several transitions where there are fewer. Expectations go back over
-    `window` transitions.
+    `pooled` chains, over several transitions where there are fewer. Expectations go back over the
+    last step / `memory` transitions.
     """
 
     reach: float = 3.0
+    few: int = 4
     sharpness: float = 4.0
-    window: float = 40.0
+    memory: float = 40.0
     pooled: float = 64.0
 
     def init(self, x: Positions, direction: Vector | None = None) -> Memory:
@@ -69,7 +70,8 @@ class Slowest:
         """
         before, after, velocity = _functions(transition, healthy, mean, direction)
         count = ensemble.count(healthy)
-        share = jnp.maximum(ema.weight(step, self.window, t.dtype), count / (count + self.pooled))
+        newest = ema.weight(step, self.memory, t.dtype)
+        share = jnp.maximum(newest, count / (count + self.pooled))
         farthest = jnp.where(memory.spread > 0, self.reach**2 * memory.spread, jnp.inf)
         squares = jnp.minimum(before**2, farthest)
         first = jnp.where(memory.spread > 0, share, 1.0)  # in a run that goes on with another's too
@@ -82,8 +84,7 @@ class Slowest:
         jump, slope = _jumps(f_after - f, speed, transition.accept_prob, healthy)
         now = (jump, slope * t, ensemble.mean(f, healthy), ensemble.mean(f**2, healthy))
         usable = jnp.all(jnp.isfinite(jnp.stack(now)))
-        share = jnp.maximum(ema.weight(step, self.window, f.dtype), 1.0 / self.window)
-        share = jnp.where(usable, jnp.where(one_step, 1.0, share), 0.0)
+        share = jnp.where(usable, jnp.where(one_step, 1.0, newest), 0.0)
         known = [
             ema.blend(old, jnp.where(usable, new, old), share)
             for old, new in zip(memory[:4], now, strict=True)
@@ -95,11 +96,12 @@ class Slowest:
         log_rate = jnp.log(loss / (2.0 - loss))
         log_slope = slope / (2.0 * variance) * (1.0 / loss + 1.0 / (2.0 - loss))
         log_slope = jnp.where(seen > loss, 0.0, jnp.clip(log_slope, -4.0, 2.0))  # at most as t^2
-        share_of = jax.nn.softmax(-self.sharpness * log_rate)
+        slowness, last = jax.lax.top_k(-log_rate, min(self.few, log_rate.size))
+        share_of = jax.nn.softmax(self.sharpness * slowness)
         cost = length + 0.5 * step_size
-        value = jnp.exp(jnp.sum(share_of * log_rate)) / cost
-        climb = jnp.sum(share_of * log_slope) - length / cost
-        worst = _direction(jnp.argmin(log_rate), direction)
+        value = jnp.exp(-jnp.sum(share_of * slowness)) / cost
+        climb = jnp.sum(share_of * log_slope[last]) - length / cost
+        worst = _direction(last[0], direction)
         return Memory(jump, slope, first, second, worst, spread), (value, value * climb)
 
 
@@ -138,4 +140,8 @@ def _jumps(change, speed, accept_prob: PerChain, healthy: PerChain) -> tuple[Vec
 def _direction(which: Scalar, principal: Vector) -> Vector:
     """A coordinate's, or the principal component, which is the last function."""
     dim = principal.size
-    return jnp.where(which == dim, principal, (jnp.arange(dim) == which).astype(principal.dtype))
+    return jnp.where(
+        which == dim,
+        principal,
+        (jnp.arange(dim, dtype=which.dtype) == which).astype(principal.dtype),
+    )

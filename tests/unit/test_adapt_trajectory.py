@@ -52,6 +52,20 @@ def test_units_of_the_criterion_cancel(power):
     np.testing.assert_allclose(there, here, rtol=1e-5)
 
 
+def test_the_rate_falls_once_settled():
+    """Uphill all the way, Adam takes steps of its rate: as the root of the steps since then."""
+    learner = TrajectoryLength(rate=1e-3, settle=100.0)
+    state = learner.init(jnp.float64, jnp.asarray(0.2))
+    ways = []
+    for step in range(400):
+        before = float(state.log_length)
+        seen = (1.0, 1.0, STEP_SIZE, False, 1000, step)
+        state = learner.update(state, *map(jnp.asarray, seen))
+        ways.append(float(state.log_length) - before)
+    np.testing.assert_allclose(ways[:100], 1e-3, rtol=1e-6)
+    np.testing.assert_allclose(ways[100:], 1e-3 * np.sqrt(100 / np.arange(101, 401)), rtol=1e-6)
+
+
 def test_without_unit_free_small_units_stop_it():
     """The control of the test above: what it guards against does happen."""
     learner = TrajectoryLength(unit_free=False)

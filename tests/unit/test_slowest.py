@@ -312,13 +312,13 @@ def test_while_held_at_one_step_only_the_newest_transition_counts():
     assert np.all(free.jump < held.jump) and np.all(free.jump > old.jump)
 
 
-def test_expectations_go_back_over_the_window():
-    """Of 40 transitions: after 200 of another kind, 1 % of the old is left."""
+def test_expectations_go_back_over_the_last_fortieth_of_the_steps():
+    """From step 2000 to 2200 of another kind, a share of (2000 / 2200)^40 of the old is left."""
     memory, _ = update(exact_flow(0.2), 0.2)
     for step in range(2000, 2200):
         memory, _ = update(exact_flow(1.0), 1.0, memory=memory, step=step)
     left = (4 * np.sin(1.0) ** 2 - memory.jump) / (4 * np.sin(1.0) ** 2 - 4 * np.sin(0.2) ** 2)
-    np.testing.assert_allclose(left, (1 - 1 / 40) ** 200)
+    np.testing.assert_allclose(left, (2000 / 2200) ** 40, rtol=0.1)
 
 
 ANGLE = np.arctan2(DIAGONAL[1], DIAGONAL[0])
@@ -352,6 +352,19 @@ def test_sharpness_is_how_much_more_the_slow_count():
     np.testing.assert_allclose(values[0], (slow**2 * fast) ** (1 / 3))
     assert values[0] > 1.5 * values[1] > 1.5 * 0.99 * values[2]
     np.testing.assert_allclose(values[1:], slow, rtol=0.01)
+
+
+@pytest.mark.parametrize("few", [1, 2])
+def test_functions_that_are_not_among_the_slowest_have_no_say(few):
+    """However many they are: the slowest alone, or the two slowest of three, and all the same."""
+    chosen = replace(SQUARES, few=few, sharpness=0.0)
+    direction = (0.0, 1.0) if few == 1 else (1.0, 0.0)  # the principal component: fast, or slow
+    seen = exact_flow(1.0, (1.2, 1.6))
+    _, (value, slope) = update(seen, 1.0, criterion=chosen, direction=direction)
+    loss, steepness = np.sin(1.2) ** 2, 1.2 * np.sin(2.4)
+    rate = loss / (2 - loss)
+    np.testing.assert_allclose(value, rate)
+    np.testing.assert_allclose(slope, rate * (steepness * (1 / loss + 1 / (2 - loss)) - 1))
 
 
 def test_a_direction_from_another_run_is_where_it_starts():

@@ -20,7 +20,8 @@ class TrajectoryState(NamedTuple):
 
 @dataclass(frozen=True)
 class TrajectoryLength:
-    r"""Adam on $\log\bar\tau$, ascending a criterion C.
+    r"""Adam on $\log\bar\tau$, ascending a criterion C, at a rate that falls as the root of the
+    step once there were `settle` of them.
 
     With `unit_free`, the slope is divided by a geometric mean of C over `window` transitions, so
     that what climbs is log C: the units of the target, to whatever power C carries them, cancel. A
@@ -40,6 +41,7 @@ class TrajectoryLength:
     window: float = 20.0
     stale: float = 2.0
     surge: float = 100.0
+    settle: float = float("inf")
 
     def init(self, dtype, given=None) -> TrajectoryState:
         log_length = jnp.log(jnp.asarray(1.0 if given is None else given, dtype))
@@ -83,8 +85,9 @@ class TrajectoryLength:
 
         direction, adam = self._adam().update(-log_slope, state.adam)
         log_step = jnp.log(step_size)
+        rate = self.rate * jnp.sqrt(jnp.minimum(1.0, self.settle / (step + 1.0))).astype(dtype)
         log_length = jnp.clip(
-            state.log_length - self.rate * jnp.asarray(direction),
+            state.log_length - rate * jnp.asarray(direction),
             log_step + jnp.log(jnp.asarray(self.shortest, dtype)),
             log_step + jnp.log(self.longest * cap.astype(dtype)),
         )
