@@ -49,7 +49,7 @@ class Config:
     move: Callable[..., tuple[hmc.Chains, hmc.Transition]] = hmc.step
     max_leapfrog: int = 1000
     first_cap: float = 2.0  # on leapfrog steps, after the transitions held at one step,
-    cap_growth: float = 0.1  # and its growth per transition of warm-up, until it is max_leapfrog
+    cap_growth: float = 0.3  # and its growth per transition of warm-up, until it is max_leapfrog
     one_step: int = 100  # transitions held at one leapfrog step at the start of warm-up,
     one_step_share: float = 0.2  # and at most this share of it
     rounding: float = 8.0  # units in the last place of log p forgiven in warm-up: see `hmc.step`
