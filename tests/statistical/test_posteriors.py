@@ -51,10 +51,15 @@ def test_moments_are_those_known_from_elsewhere(name):
 
 @pytest.mark.parametrize("name", HARD)
 def test_what_cannot_be_sampled_well_is_told(name):
+    """Nearly always: of eight runs of the funnel, one saw so little of its neck that it said
+    nothing. One such in four is let pass.
+    """
+    sizes = {"warmup": 1000, "draws": 1000, "progress": False}
     with jax.enable_x64(False):
-        run = snaper.sample(targets.get(name), warmup=1000, draws=1000, seed=5, progress=False)
-    said = {finding.topic for finding in run.findings}
-    assert said & {"acceptance", "not-mixed", "loose-bound"}  # which of them, chains decide
+        runs = [snaper.sample(targets.get(name), seed=seed, **sizes) for seed in range(4)]
+    said = [{finding.topic for finding in run.findings} for run in runs]
+    told = [topics & {"acceptance", "not-mixed", "loose-bound"} for topics in said]
+    assert sum(map(bool, told)) >= 3  # which of them, chains decide
 
 
 def assert_close(values, truth, error_of_truth, what):

@@ -110,7 +110,7 @@ def ratio(params):
 def test_until_ends_at_the_same_draw(of, every, tmp_path, monkeypatch, often):
     """Also where it was stopped between two looks."""
     target = normal_model()
-    until = Until(rhat=1.02, max_draws=500, every=every, of=of)
+    until = Until(rhat=1.02, ess=800, max_draws=500, every=every, of=of)
     options = SIZES | {"until": until, "chunk": 10 if every else None}
     whole = snaper.sample(target, **options)
     assert whole.stopped.rule == "converged" and whole.stopped.draws > 50

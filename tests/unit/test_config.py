@@ -50,7 +50,7 @@ def cap(chosen, step, held=10, warming=True):
 
 def test_cap_grows_with_warm_up_and_is_whole_after():
     chosen = Config(max_leapfrog=12)
-    assert [cap(chosen, step) for step in (0, 10, 19, 20, 60, 500)] == [2, 2, 2, 3, 7, 12]
+    assert [cap(chosen, step) for step in (0, 10, 13, 14, 30, 500)] == [2, 2, 2, 3, 8, 12]
     assert cap(chosen, 20, warming=False) == 12
     assert cap(Config(max_leapfrog=1), 500) == 1
 

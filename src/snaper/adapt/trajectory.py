@@ -85,7 +85,8 @@ class TrajectoryLength:
 
         direction, adam = self._adam().update(-log_slope, state.adam)
         log_step = jnp.log(step_size)
-        rate = self.rate * jnp.sqrt(jnp.minimum(1.0, self.settle / (step + 1.0))).astype(dtype)
+        settled = jnp.minimum(1.0, self.settle / (step + 1).astype(dtype))
+        rate = self.rate * jnp.sqrt(settled)
         log_length = jnp.clip(
             state.log_length - rate * jnp.asarray(direction),
             log_step + jnp.log(jnp.asarray(self.shortest, dtype)),
