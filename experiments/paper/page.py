@@ -60,7 +60,9 @@ def text(results: Results) -> str:
         f" looked at every ten draws. A batch ends when {100 * ENOUGH:.0f} % of its seeds are there"
         f" by both rules (or after {_most_draws()}); *reached* counts those that were, and the"
         f" others count as infinite, which can only raise a percentile. NUTS is counted in"
-        f" lock-step.",
+        f" lock-step. The last column is a fingerprint of the code that decides draws: rows that"
+        f" differ in it are of different states, of which the later ones let the cap on leapfrog"
+        f" steps grow three times as fast in warm-up (default preset only).",
         tables.cut_short(results),
         "### Default preset",
         tables.table_two(results, "default"),

@@ -34,6 +34,7 @@ class Columns:
     """The columns of a cell, one number per seed."""
 
     values: dict[str, np.ndarray]
+    code: str  # fingerprints of the code that it was measured with
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.values[name]
@@ -86,4 +87,6 @@ class Results:
         whole = cells.read(cell, self.root)
         if not whole["seeds"]:
             return None
-        return Columns({n: np.array(column, float) for n, column in whole["columns"].items()})
+        values = {n: np.array(column, float) for n, column in whole["columns"].items()}
+        states = dict.fromkeys(block.get("source", "unknown")[:6] for block in whole["blocks"])
+        return Columns(values, ", ".join(states))

@@ -113,7 +113,7 @@ def table_two(results: Results, preset: str) -> str:
     heads = ["", "", "warm-up", "seeds", "printed"]
     for rule in RULES:
         heads += [f"total, {rule}", "95 % interval", "sampling alone", "reached"]
-    heads.append("classic/printed")
+    heads += ["classic/printed", "code"]
     columns = CRITERIA if preset == "paper" else (*CRITERIA, "nuts")
     rows = []
     for problem, name in PROBLEMS.items():
@@ -128,6 +128,7 @@ def table_two(results: Results, preset: str) -> str:
                     row += [DASH] * 4 if found is None else _until(found, rule)
                 total = None if found is None else float(percentile(found.total("classic"), 90))
                 row.append(ratio(total, printed) if printed else DASH)
+                row.append(DASH if found is None else found.code)
                 rows.append(row)
                 name = label = ""
     return table(heads, rows, words=2)

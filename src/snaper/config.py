@@ -34,6 +34,7 @@ _AUTO = AutoMetric()
 _DIAGONAL = DiagonalMetric()
 _VARIANCE = VarianceMetric()
 _IDENTITY = IdentityMetric()
+_FEW_SPEAK = TrajectoryLength(settle=250.0)  # for all, in `Slowest`: its slopes are rougher
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Config:
     criterion: Criterion | Slowest = field(default=Slowest())
     jitter: Callable[[Key, Scalar, jnp.dtype], Scalar] = field(default=QuasiRandom())
     clock: Integrated | Drawn = field(default=Integrated())
-    adapt: Adaptation = field(default=Adaptation(metric=_AUTO))
+    adapt: Adaptation = field(default=Adaptation(trajectory=_FEW_SPEAK, metric=_AUTO))
     move: Callable[..., tuple[hmc.Chains, hmc.Transition]] = hmc.step
     max_leapfrog: int = 1000
     first_cap: float = 2.0  # on leapfrog steps, after the transitions held at one step,
@@ -76,7 +77,8 @@ def default(criterion: Criterion | Slowest | None = None, metric: MetricLearner 
     for what differs and why.
     """
     criterion = Slowest() if criterion is None else criterion
-    trajectory = TrajectoryLength(rate=_rate(criterion), settle=_settle(criterion))
+    few_speak = isinstance(criterion, Slowest)
+    trajectory = _FEW_SPEAK if few_speak else TrajectoryLength(rate=_rate(criterion))
     return Config(criterion, adapt=Adaptation(trajectory=trajectory, metric=metric))
 
 
@@ -151,8 +153,3 @@ def preset(
 def _rate(criterion: Criterion | Slowest) -> float:
     """Plain ChEES does not fall off for long trajectories, and overshoots at the others' rate."""
     return 0.025 if criterion is criteria.chees else 0.05
-
-
-def _settle(criterion: Criterion | Slowest) -> float:
-    """Few functions speak for all in `Slowest`, so that its slopes are rougher than the others'."""
-    return 250.0 if isinstance(criterion, Slowest) else float("inf")

@@ -79,6 +79,8 @@ def test_the_few_directions_of_a_gaussian_are_found(dtype):
     assert steps(DIAGONAL) > 30.0
     assert steps(learner.value(state, moments(dtype))) < steps(DIAGONAL) / 8.0
     assert state.gain > 5.0 and "8 directions" in learner.describe(state)
+    again = learner.init(moments(dtype), learner.value(state, moments(dtype)))
+    assert again.gain > 5.0 and "8 directions" in learner.describe(again)
 
 
 def test_axes_stay_orthonormal():

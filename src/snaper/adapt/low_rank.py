@@ -55,8 +55,9 @@ class LowRankMetric:
         if isinstance(given, metric.LowRank) and given.axes.shape == shape:
             axes, squares = given.axes, given.lengths**2
             wider = given.scale / jnp.sqrt(squared_width(moments))
+            gain = _steps(jnp.diag(squares), jnp.diag(1.0 / squares))
             return LowRankState(
-                axes, axes * squares, axes / squares, 1e4 * one, wider, *given[1:], one, one
+                axes, axes * squares, axes / squares, 1e4 * one, wider, *given[1:], gain, one
             )
         axes = _orthonormal(jax.random.normal(jax.random.key(0), shape, dtype))
         return LowRankState(axes, axes, axes, one, wider, axes, jnp.ones_like(axes[0]), one, one)
