@@ -77,11 +77,14 @@ def test_few_chains_find_a_good_length(chains):
 def test_warm_up_from_cold_is_short(dtype, unit):
     """Starts lie up to 1e5 widths outside, or all but at one point. Chains are at rest after 210
     transitions at most, as with a metric that does not carry the target's size. Steps, of 0.74 in
-    the long run, were 0.61 to 0.74 after 500, for 16 seeds and units.
+    the long run, were 0.61 to 0.74 after 500, for eight seeds and both units: the middle of three
+    is judged.
     """
-    run = sample(correlated(dtype, unit), warmup=500, draws=200)
-    assert np.median(run.warmup_stats["lp"], axis=0)[250:].min() > -20.0
-    assert 0.8 * 0.74 < run.tuning.step_size < 1.1 * 0.74
+    target = correlated(dtype, unit)
+    runs = [sample(target, warmup=500, draws=200, seed=seed) for seed in range(3)]
+    for run in runs:
+        assert np.median(run.warmup_stats["lp"], axis=0)[250:].min() > -20.0
+    assert 0.85 * 0.74 < np.median([run.tuning.step_size for run in runs]) < 1.1 * 0.74
 
 
 @pytest.mark.parametrize(("by", "warmup"), [("auto", 0), ("auto", 100), ("diagonal", 0)])
