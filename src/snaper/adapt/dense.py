@@ -18,8 +18,7 @@ from .moments import MomentsState, limited, stale
 
 
 class DenseState(NamedTuple):
-    covariance: jax.Array  # of points, [dim, dim]
-    grad_covariance: jax.Array
+    covariances: jax.Array  # of points and of gradients, [2, dim, dim]
     worth: Scalar  # of these, in independent chains
     looks: Scalar  # at chains, in this run
     metric: metric.Dense  # in use
@@ -79,7 +78,7 @@ class DenseMetric:
     drift_limit: float = 3.0
     caution: float = 2.0
     least_gain: float = 0.5
-    per_doubling: float = 5.0  # up to 128 dimensions; beyond, by their root fewer
+    per_doubling: float = 2.5  # up to 512 dimensions; beyond, by their root fewer
     every: int = 4
     closely: int = 512  # after so many looks,
     many: int = 64  # and for so many chains
@@ -93,8 +92,9 @@ class DenseMetric:
         inverse = jnp.linalg.inv(factor)
         used, grads = metric.dense(factor), product(inverse.T, inverse)
         none, one = jnp.zeros((), jnp.int32), jnp.ones_like(count)
-        gain = _alone(used.square, grads)
-        return DenseState(used.square, grads, count, none, used, gain, one)
+        (gain,) = _steps(_alone(used.square, grads))
+        both = jnp.stack([used.square, grads])
+        return DenseState(both, count, none, used, gain, one)
 
     def update(
         self,
@@ -110,27 +110,26 @@ class DenseMetric:
         every = jnp.where(closely, 1, self.every)
         look = step % every == 0
         state = when(look, self._look, state, x, grad, weight, moments, step, every)
-        state = when(step < FIRST, _without_correlations, state)
-        often = self.per_doubling * min(1.0, (128 / moments.mean.size) ** 0.5)
-        state = when(due(step, often), self._choose, state)
+        often = self.per_doubling * min(1.0, (512 / moments.mean.size) ** 0.5)
+        now = due(step, often)
         settled = (state.looks >= self.closely) & ~self._pays(state)
-        return when(settled, _as_diagonal, state, moments)
+        return when((step < FIRST) | now | settled, self._renew, state, moments, now)
 
     def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, step, every):
         """What a look shows counts for all transitions since the last one."""
-        limit, origin = self.drift_limit, jnp.zeros_like(moments.mean)
-        points = _distances(x, moments.mean, moments.variance, weight, limit)
-        grads = _distances(grad, origin, moments.grad_variance, weight, limit)
+        means = jnp.stack([moments.mean, jnp.zeros_like(moments.mean)])  # gradients have none
+        variances = jnp.stack([moments.variance, moments.grad_variance])
+        both = jax.vmap(_distances, (0, 0, 0, None, None))
+        distances = both(jnp.stack([x, grad]), means, variances, weight, self.drift_limit)
         usual = ema.weight(step // every, self.memory, x.dtype)
-        old = stale(jnp.diag(state.covariance), _seen(points), weight)
+        old = stale(jnp.diag(state.covariances[0]), _seen(distances[0]), weight)
         sure = ensemble.count(weight) >= 32.0  # fewer err about single coordinates
         old = (old & sure) | (jnp.mean(old) > 0.1)
         renewal = 1.0 - (1.0 - self.renewal) ** every.astype(x.dtype)
         renewed = jnp.where(old, jnp.maximum(usual, renewal), usual)
         share = jnp.mean(renewed)
         return state._replace(
-            covariance=_blend(state.covariance, points, renewed),
-            grad_covariance=_blend(state.grad_covariance, grads, renewed),
+            covariances=jax.vmap(_blend, (0, 0, None))(state.covariances, distances, renewed),
             looks=state.looks + 1,
             worth=1.0 / ((1.0 - share) ** 2 / state.worth + share**2 / ensemble.count(weight)),
         )
@@ -148,39 +147,38 @@ class DenseMetric:
     def value(self, state: DenseState, moments: MomentsState) -> metric.Dense:
         return state.metric
 
+    def _renew(self, state: DenseState, moments: MomentsState, now: Scalar) -> DenseState:
+        """Another metric: a dense one if it is time for it, and if that pays."""
+        state = when(now, self._choose, state)
+        return when(~now | ~self._pays(state), self._leave_out, state, moments)
+
+    def _leave_out(self, state: DenseState, moments: MomentsState) -> DenseState:
+        """All correlations; in time as the learner of a diagonal metric does, which remembers
+        longer.
+        """
+        square = _width(*state.covariances) ** 2
+        square = jnp.where(state.looks < self.closely, square, squared_width(moments))
+        return state._replace(metric=metric.Dense(jnp.diag(jnp.sqrt(square)), jnp.diag(square)))
+
     def _choose(self, state: DenseState) -> DenseState:
-        """Another metric, from what is known."""
-        covariance, grad_covariance = state.covariance, state.grad_covariance
+        """The metric that is best for what is known, and what it promises."""
+        covariance, grad_covariance = state.covariances
         lost = jnp.exp(-state.worth / (self.caution * len(covariance)))
         factor, inverse = self.combine(covariance, grad_covariance, lost)
         wider = jnp.sqrt(jnp.maximum(1.0, jnp.diag(covariance) / jnp.sum(factor**2, axis=1)))
         factor, inverse = factor * wider[:, None], inverse / wider
-        roughness = _steps(
+        whitened = (
             product(product(inverse, covariance), inverse.T),
             product(product(factor.T, grad_covariance), factor),
         )
-        gain = _alone(covariance, grad_covariance) / roughness
+        roughness, alone = _steps(whitened, _alone(covariance, grad_covariance))
+        gain = alone / roughness
         usable = jnp.all(jnp.isfinite(factor)) & jnp.isfinite(gain) & jnp.isfinite(roughness)
         new = state._replace(metric=metric.dense(factor), gain=gain, roughness=roughness)
-        new = when(~self._pays(new), _without_correlations, new)
         return jax.tree.map(lambda new, old: jnp.where(usable, new, old), new, state)
 
     def _pays(self, state: DenseState) -> Scalar:
         return state.gain > self.least_gain * (1.0 + state.roughness)
-
-
-def _without_correlations(state: DenseState) -> DenseState:
-    width = _width(state.covariance, state.grad_covariance)
-    return state._replace(metric=_diagonal(width**2))
-
-
-def _as_diagonal(state: DenseState, moments: MomentsState) -> DenseState:
-    """As the learner of a diagonal metric has it, which remembers longer."""
-    return state._replace(metric=_diagonal(squared_width(moments)))
-
-
-def _diagonal(square: Vector) -> metric.Dense:
-    return metric.Dense(jnp.diag(jnp.sqrt(square)), jnp.diag(square))
 
 
 def _width(covariance: jax.Array, grad_covariance: jax.Array) -> Vector:
@@ -189,11 +187,11 @@ def _width(covariance: jax.Array, grad_covariance: jax.Array) -> Vector:
     return jnp.sqrt(jnp.maximum(variance, jnp.sqrt(variance / grad_variance)))
 
 
-def _alone(covariance: jax.Array, grad_covariance: jax.Array) -> Scalar:
-    """How many steps it takes without correlations."""
+def _alone(covariance: jax.Array, grad_covariance: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Both in the coordinates of the metric without correlations."""
     width = _width(covariance, grad_covariance)
     units = jnp.outer(width, width)
-    return _steps(covariance / units, grad_covariance * units)
+    return covariance / units, grad_covariance * units
 
 
 def _distances(x, mean: Vector, variance: Vector, weight: PerChain, limit: float) -> jax.Array:
@@ -226,22 +224,27 @@ def _blend(old: jax.Array, distances: jax.Array, share: Vector) -> jax.Array:
     return old * jnp.outer(kept, kept) + product(new.T, new)
 
 
-def _steps(points: jax.Array, grads: jax.Array) -> Scalar:
-    """How many steps cross the target, in a metric's coordinates: its length, from the covariance
-    of points there, over that of a step, from the covariance of gradients.
+def _steps(*metrics: tuple[jax.Array, jax.Array]) -> Vector:
+    """How many steps cross the target, in each metric's coordinates: its length, from the
+    covariance of points there, over that of a step, from the covariance of gradients.
     """
-    return jnp.sqrt(_largest(points) * _largest(grads))
+    largest = _largest(jnp.stack([matrix for pair in metrics for matrix in pair]))
+    return jnp.sqrt(jnp.prod(largest.reshape(-1, 2), axis=1))
 
 
-def _largest(matrix: jax.Array, iterations: int = 16) -> Scalar:
-    """Eigenvalue of a covariance, by powers."""
-    start = jnp.cos(jnp.arange(len(matrix), dtype=matrix.dtype))
+def _largest(matrices: jax.Array, iterations: int = 16) -> Vector:
+    """Eigenvalues of covariances [..., dim, dim], by powers."""
+    start = jnp.cos(jnp.arange(matrices.shape[-1], dtype=matrices.dtype))
+
+    def image(v):
+        return jnp.sum(matrices * v[..., None, :], axis=-1)
 
     def power(_, v):
-        image = jnp.sum(matrix * v, axis=1)
-        return image / jnp.linalg.norm(image)
+        v = image(v)
+        return v / jnp.linalg.norm(v, axis=-1, keepdims=True)
 
-    return jnp.linalg.norm(jnp.sum(matrix * jax.lax.fori_loop(0, iterations, power, start), axis=1))
+    start = jnp.broadcast_to(start, matrices.shape[:-1])
+    return jnp.linalg.norm(image(jax.lax.fori_loop(0, iterations, power, start)), axis=-1)
 
 
 def told(state, least_gain: float) -> str:
