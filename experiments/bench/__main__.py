@@ -29,7 +29,9 @@ def of_problems(table: str, chosen: argparse.Namespace) -> Iterator[Cell]:
         for chains in chosen.chains:
             name = f"{problem}-{chains}"
             if table == "overhead":
-                yield name, partial(overhead.measure, problem, chains, chosen.budget)
+                for kind in overhead.SAMPLERS:
+                    call = partial(overhead.measure, problem, chains, kind, chosen.budget)
+                    yield f"{name}-{kind}", call
             elif table == "learning":
                 yield name, partial(learning.measure, problem, chains)
             elif table == "parts":

@@ -12,7 +12,8 @@ COLOURS = {"warm-up": "#d1751b", "sampling": "#1f6fb4"}
 
 
 def overhead(cells: list[dict]) -> Figure:
-    """Bars from zero to one, which is the limit."""
+    """Bars from zero to one, which is the limit: of the default."""
+    cells = [cell for cell in cells if cell["sampler"] == "default"]
     chains = sorted({cell["chains"] for cell in cells})
     figure = sheet(7.0, 0.6 + 2.0 * len(chains))
     rows = figure.subplots(len(chains), 1, squeeze=False)[:, 0]

@@ -16,8 +16,8 @@ from .timing import in_turn, seconds
 
 
 def measure(problem: str, chains: int, warmup: int = 1000, draws: int = 1000) -> dict:
-    """Seconds of a run, and of its metric's updates alone: all of warm-up's, each at its number,
-    from the chains as they stand at last.
+    """Seconds of a call, from beginning to result, and of its metric's updates alone: all of
+    warm-up's, each at its number, from the chains as they stand at last.
     """
     target, chosen = targets.get(problem), config.default()
     sizes = {"chains": chains, "warmup": warmup, "draws": draws, "progress": False}
@@ -30,7 +30,7 @@ def measure(problem: str, chains: int, warmup: int = 1000, draws: int = 1000) ->
     compiled = jax.jit(_updates, static_argnums=0, compiler_options=options)
     updates = partial(compiled, chosen, state, warmup)
     jax.block_until_ready(updates())
-    times = in_turn(lambda: sum(run().seconds), partial(seconds, updates), rounds=3)
+    times = in_turn(partial(seconds, run), partial(seconds, updates), rounds=3)
     return {
         "problem": problem,
         "chains": chains,

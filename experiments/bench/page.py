@@ -24,10 +24,11 @@ OVERHEAD = """### Overhead
 The time of the gradients alone over the time of the run: for every transition of l steps, l - 1
 bare gradients and one gradient with its density, each as fast as in a loop of known length with
 the same chains, over what `sample` takes for them; smallest and largest of five rounds in brackets.
+The plot is of the default; *snaper* has the criterion and the metric of the paper.
 """
 LEARNING = """### Learning the metric
 
-Seconds of a run of 1000 transitions of warm-up and 1000 draws, without compilation, and of its
+Seconds of a call of 1000 transitions of warm-up and 1000 draws, without compilation, and of its
 metric's updates alone.
 """
 SCALE = """### Scale
@@ -62,16 +63,16 @@ class Results:
 def overhead(cells: list[dict]) -> str:
     rows = []
     for name, title in PROBLEMS.items():
-        for cell in sorted((c for c in cells if c["problem"] == name), key=lambda c: c["chains"]):
+        here = (cell for cell in cells if cell["problem"] == name)
+        for cell in sorted(here, key=lambda c: (c["chains"], c["sampler"])):
             phases = [cell["warm-up"], cell["sampling"]]
             steps = [phase["gradients"] / phase["transitions"] for phase in phases]
             gradient = f"{1e6 * phases[1]['gradient_seconds']:.3g}"
             ratios = [_spread(phase["ratios"]) for phase in phases]
-            rows.append(
-                [title, str(cell["chains"]), cell["metric"], gradient, f"{steps[1]:.1f}", *ratios]
-            )
-    heads = ["target", "chains", "metric", "gradient, us", "steps", "warm-up", "sampling"]
-    return table(heads, rows)
+            about = [title, str(cell["chains"]), cell["sampler"], cell["metric"]]
+            rows.append([*about, gradient, f"{steps[1]:.1f}", *ratios])
+    heads = ["target", "chains", "sampler", "metric", "gradient, us", "steps"]
+    return table([*heads, "warm-up", "sampling"], rows)
 
 
 def _spread(ratios: list[float]) -> str:

@@ -54,7 +54,7 @@ def test_followed_numbers_are_those_of_stored_draws(of, superchains):
 
 def test_the_condition_is_of_the_functions_alone():
     """The scale alone is sooner known than everything and its squares."""
-    until = {"rhat": None, "ess": 2000, "max_draws": 3000}
+    until = {"rhat": None, "ess": 2000, "max_draws": 3000, "every": 8}
     some, everything = sample(until=Until(**until, of="scale")), sample(until=Until(**until))
     assert some.stopped.rule == everything.stopped.rule == "converged"
     assert some.stopped.draws < everything.stopped.draws

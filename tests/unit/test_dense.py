@@ -303,13 +303,23 @@ def test_what_is_due_between_looks_is_due_at_the_look_before():
     np.testing.assert_array_equal(seldom[::every], each.reshape(-1, every).any(axis=1))
 
 
-def test_one_transition_in_four_is_looked_at_after_the_first():
-    """Of a run: given what another one learnt, they count anew."""
-    for first in (0, 1000):
-        batches = at_rest(np.eye(DIM), 20, 64)
-        _, states = follow(DenseMetric(closely=6), batches, np.eye(DIM), first=first)
-        changed = np.any(np.diff(np.asarray(states.covariances[:, 0]), axis=0) != 0, axis=(1, 2))
-        np.testing.assert_array_equal(1 + np.flatnonzero(changed), [1, 2, 3, 4, 5, 8, 12, 16])
+@pytest.mark.parametrize("num_chains", [4, 64])
+def test_one_transition_in_four_is_looked_at_while_enough_is_known(num_chains):
+    """Sixteen chains per dimension: 64 chains have shown them after a few transitions, 4 after a
+    hundred. All of the first are looked at, of a run: given what another one learnt, they count
+    anew.
+    """
+    batches = at_rest(np.eye(DIM), 400, num_chains)
+    _, states = follow(DenseMetric(closely=20), batches, np.eye(DIM))
+    _, later = follow(DenseMetric(closely=20), batches, np.eye(DIM), first=1000)
+    known = np.diff(np.asarray(later.covariances[:30, 0]), axis=0)
+    assert np.all(np.any(known[:19] != 0, axis=(1, 2)))
+    changed = np.any(np.diff(np.asarray(states.covariances[:, 0]), axis=0) != 0, axis=(1, 2))
+    looked = np.concatenate([[True], changed])
+    known = np.asarray(states.worth) > 16 * DIM
+    assert np.all(looked[:20]) and known[-1] and known[30] == (num_chains == 64)
+    expected = ~known[:-1] | (np.arange(1, 400) % 4 == 0)
+    np.testing.assert_array_equal(looked[20:], expected[19:])
 
 
 @pytest.mark.parametrize("num_chains", [4, 16])
@@ -333,9 +343,9 @@ def test_what_is_stale_is_forgotten_as_fast_where_chains_are_seldom_looked_at():
     """A fifth of the weight per transition: 1e6 times too wide, until a factor of 5 remains, takes
     55 of them, one of four or all.
     """
-    for closely in (1000, 1):
+    for enough in (1e9, 0.0):
         batches = at_rest(np.eye(DIM), 60, 64)
-        learner = DenseMetric(closely=closely)
+        learner = DenseMetric(closely=0, enough=enough)
         state = learner.init(moments_of(np.full(DIM, 1e6)))
         state, _ = follow(learner, batches, np.eye(DIM), first=1000, state=state)
         assert np.diag(state.covariances[0]).max() < 6.0
@@ -344,7 +354,7 @@ def test_what_is_stale_is_forgotten_as_fast_where_chains_are_seldom_looked_at():
 def test_where_correlations_do_not_pay_it_is_the_diagonal_metric():
     """Not only when the matrices are decomposed, and with its memory."""
     batches, variance = at_rest(np.eye(DIM), 40, 64), np.geomspace(0.1, 10.0, DIM)
-    state, _ = follow(DenseMetric(closely=20), batches, np.eye(DIM), variance=variance)
+    state, _ = follow(DenseMetric(settled=20), batches, np.eye(DIM), variance=variance)
     np.testing.assert_allclose(state.metric.array() ** 2, variance)
     np.testing.assert_allclose(state.metric.square, np.diag(variance))
 
@@ -355,8 +365,8 @@ def test_what_is_looked_at_seldom_is_remembered_as_long():
     """
     batches = at_rest(np.eye(DIM), 400, 64)
     worth = [
-        float(follow(DenseMetric(closely=closely), batches, np.eye(DIM))[0].worth)
-        for closely in (400, 1)
+        float(follow(DenseMetric(closely=0, enough=enough), batches, np.eye(DIM))[0].worth)
+        for enough in (1e9, 0.0)
     ]
     np.testing.assert_allclose(worth[0] / worth[1], 4.0, rtol=0.1)
 

@@ -20,7 +20,7 @@ from .moments import MomentsState, limited, stale
 class DenseState(NamedTuple):
     covariances: jax.Array  # of points and of gradients, [2, dim, dim]
     worth: Scalar  # of these, in independent chains
-    looks: Scalar  # at chains, in this run
+    age: Scalar  # transitions, in this run
     metric: metric.Dense  # in use
     gain: Scalar  # of correlations: how many times fewer steps a trajectory should take
     roughness: Scalar  # how many times more it takes still than for a Gaussian
@@ -69,8 +69,8 @@ class DenseMetric:
     chains give a diagonal metric; and all of them while `gain`, what they promise, is less than
     `least_gain` (1 + `roughness`), with the roughness that they do not explain. The
     matrices are decomposed `per_doubling` times while the number of transitions doubles. Chains are
-    looked at after every transition, later, where they are many, after one of `every`. `combine`
-    may be `plain`, for Cov[x] alone.
+    looked at `closely`, after every transition, at first and while what was seen is not `enough`;
+    else after one of `every`. `combine` may be `plain`, for Cov[x] alone.
     """
 
     combine: Callable = fisher
@@ -79,9 +79,10 @@ class DenseMetric:
     caution: float = 2.0
     least_gain: float = 0.5
     per_doubling: float = 2.5  # up to 512 dimensions; beyond, by their root fewer
+    closely: int = 128  # transitions of a run, and while what was seen is not
+    enough: float = 16.0  # chains per dimension
     every: int = 4
-    closely: int = 512  # after so many looks,
-    many: int = 64  # and for so many chains
+    settled: int = 512  # transitions after which it is known whether correlations pay
     renewal: float = 0.2  # weight of a transition in coordinates whose variance is stale
 
     def init(self, moments: MomentsState, given: metric.Metric | None = None) -> DenseState:
@@ -91,10 +92,10 @@ class DenseMetric:
             factor, count = given.factor, 1e4 * count
         inverse = jnp.linalg.inv(factor)
         used, grads = metric.dense(factor), product(inverse.T, inverse)
-        none, one = jnp.zeros((), jnp.int32), jnp.ones_like(count)
         (gain,) = _steps(_alone(used.square, grads))
         both = jnp.stack([used.square, grads])
-        return DenseState(both, count, none, used, gain, one)
+        age = jnp.zeros((), jnp.int32)
+        return DenseState(both, count, age, used, gain, jnp.ones_like(count))
 
     def update(
         self,
@@ -106,14 +107,16 @@ class DenseMetric:
         step: Scalar,
     ) -> DenseState:
         """`moments` are the running ones before these chains."""
-        closely = (state.looks < self.closely) | (len(x) < self.many)
+        dim = moments.mean.size
+        state = state._replace(age=state.age + 1)
+        closely = (state.age <= self.closely) | (state.worth < self.enough * dim)
         every = jnp.where(closely, 1, self.every)
         look = step % every == 0
         state = when(look, self._look, state, x, grad, weight, moments, step, every)
-        often = self.per_doubling * min(1.0, (512 / moments.mean.size) ** 0.5)
-        now = due(step, often)
-        settled = (state.looks >= self.closely) & ~self._pays(state)
-        return when((step < FIRST) | now | settled, self._renew, state, moments, now)
+        early = step < FIRST
+        now = due(step, self.per_doubling * min(1.0, (512 / dim) ** 0.5))
+        settled = (state.age > self.settled) & ~self._pays(state)
+        return when(early | now | settled, self._renew, state, moments, now)
 
     def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, step, every):
         """What a look shows counts for all transitions since the last one."""
@@ -130,7 +133,6 @@ class DenseMetric:
         share = jnp.mean(renewed)
         return state._replace(
             covariances=jax.vmap(_blend, (0, 0, None))(state.covariances, distances, renewed),
-            looks=state.looks + 1,
             worth=1.0 / ((1.0 - share) ** 2 / state.worth + share**2 / ensemble.count(weight)),
         )
 
@@ -157,7 +159,7 @@ class DenseMetric:
         longer.
         """
         square = _width(*state.covariances) ** 2
-        square = jnp.where(state.looks < self.closely, square, squared_width(moments))
+        square = jnp.where(state.age > self.settled, squared_width(moments), square)
         return state._replace(metric=metric.Dense(jnp.diag(jnp.sqrt(square)), jnp.diag(square)))
 
     def _choose(self, state: DenseState) -> DenseState:
