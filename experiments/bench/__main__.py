@@ -15,6 +15,9 @@ from pathlib import Path
 
 import jax
 
+import snaper
+from experiments.paper.cells import source
+
 from . import learning, loops, overhead, parts, scale
 from .problems import PROBLEMS
 
@@ -80,7 +83,8 @@ TABLES = {
 def machine() -> dict[str, str]:
     device = jax.devices()[0]
     kind = device.device_kind if device.platform != "cpu" else _processor()
-    return {"platform": device.platform, "device": kind, "jax": jax.__version__}
+    about = {"platform": device.platform, "device": kind, "jax": jax.__version__}
+    return {**about, "snaper": snaper.__version__, "source": source()}
 
 
 def _processor() -> str:

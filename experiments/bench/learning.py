@@ -21,9 +21,10 @@ def measure(problem: str, chains: int, warmup: int = 1000, draws: int = 1000) ->
     """
     target, chosen = targets.get(problem), config.default()
     sizes = {"chains": chains, "warmup": warmup, "draws": draws, "progress": False}
+    x = start(problem, chains)
 
     def run() -> snaper.Run:
-        return snaper.sample(target, init=start(problem, chains), seed=1, **sizes)
+        return snaper.sample(target, init=x, seed=1, **sizes)
 
     state = run().state
     options = chunk.COMMAND_BUFFERS if jax.default_backend() == "gpu" else None  # as in a run

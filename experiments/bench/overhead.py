@@ -9,7 +9,7 @@ from snaper import Run, targets
 from .problems import start
 from .timing import ROUNDS, Bare, in_turn
 
-# What `sample` is asked for: its default, and the paper's, whose trajectories are longer.
+# What `sample` is asked for: its default, and what is nearer to the paper: longer trajectories.
 SAMPLERS = {
     "default": {},
     "snaper": {"criterion": "snaper", "metric": "diagonal"},

@@ -303,23 +303,32 @@ def test_what_is_due_between_looks_is_due_at_the_look_before():
     np.testing.assert_array_equal(seldom[::every], each.reshape(-1, every).any(axis=1))
 
 
-@pytest.mark.parametrize("num_chains", [4, 64])
-def test_one_transition_in_four_is_looked_at_while_enough_is_known(num_chains):
-    """Sixteen chains per dimension: 64 chains have shown them after a few transitions, 4 after a
-    hundred. All of the first are looked at, of a run: given what another one learnt, they count
-    anew.
+@pytest.mark.parametrize(("num_chains", "given"), [(64, False), (64, True), (63, False)])
+def test_one_transition_in_four_is_looked_at_while_enough_is_known(num_chains, given):
+    """After the first of a run: given what another one learnt, which is worth much, they count
+    anew. What was seen is worth sixteen chains per dimension after a few transitions. Fewer chains
+    than 64 are all looked at.
     """
-    batches = at_rest(np.eye(DIM), 400, num_chains)
-    _, states = follow(DenseMetric(closely=20), batches, np.eye(DIM))
-    _, later = follow(DenseMetric(closely=20), batches, np.eye(DIM), first=1000)
-    known = np.diff(np.asarray(later.covariances[:30, 0]), axis=0)
-    assert np.all(np.any(known[:19] != 0, axis=(1, 2)))
+    batches = at_rest(np.eye(DIM), 60, num_chains)
+    learner = DenseMetric(closely=20)
+    known = learner.init(moments_of(np.ones(DIM)), metric.dense(jnp.eye(DIM)) if given else None)
+    _, states = follow(learner, batches, np.eye(DIM), first=1000 * given, state=known)
     changed = np.any(np.diff(np.asarray(states.covariances[:, 0]), axis=0) != 0, axis=(1, 2))
-    looked = np.concatenate([[True], changed])
-    known = np.asarray(states.worth) > 16 * DIM
-    assert np.all(looked[:20]) and known[-1] and known[30] == (num_chains == 64)
-    expected = ~known[:-1] | (np.arange(1, 400) % 4 == 0)
-    np.testing.assert_array_equal(looked[20:], expected[19:])
+    looks = 1 + np.flatnonzero(changed)
+    closely, seldom = np.arange(1, 20), np.arange(23, 60, 4)
+    expected = np.arange(1, 60) if num_chains < 64 else np.concatenate([closely, seldom])
+    np.testing.assert_array_equal(looks, expected)
+
+
+def test_chains_are_looked_at_again_where_not_enough_is_known():
+    """64 chains in 40 dimensions: one look in four keeps sixteen chains per dimension in mind after
+    100 transitions, before only more looks do.
+    """
+    batches = at_rest(np.eye(40), 200, 64)
+    _, states = follow(DenseMetric(closely=20), batches, np.eye(40))
+    changed = np.any(np.diff(np.asarray(states.covariances[:, 0]), axis=0) != 0, axis=(1, 2))
+    assert np.sum(changed[20:60]) > 15 and np.sum(changed[100:140]) == 10
+    assert np.all(np.asarray(states.worth[20:]) > 10 * 40)
 
 
 @pytest.mark.parametrize("num_chains", [4, 16])
@@ -337,6 +346,17 @@ def test_few_chains_are_all_looked_at(num_chains):
         learner, batches, np.linalg.inv(covariance), variance=np.diag(covariance)
     )
     assert state.roughness < 1.1 * states.roughness[512] and state.roughness < 4.0
+
+
+def test_decompositions_are_counted_from_the_beginning_of_a_run():
+    """Not of what it was given."""
+    learner = DenseMetric(least_gain=0.0)
+    given = learner.init(moments_of(np.ones(DIM)), metric.dense(jnp.eye(DIM)))
+    batches = at_rest(turned(10.0), 200, 64)
+    _, states = follow(learner, batches, np.linalg.inv(turned(10.0)), first=1000, state=given)
+    changed = np.any(np.diff(np.asarray(states.metric.factor), axis=0) != 0, axis=(1, 2))
+    known = np.flatnonzero(due(jnp.arange(200), learner.per_doubling))
+    np.testing.assert_array_equal(1 + np.flatnonzero(changed), known)
 
 
 def test_what_is_stale_is_forgotten_as_fast_where_chains_are_seldom_looked_at():

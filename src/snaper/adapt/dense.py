@@ -20,7 +20,8 @@ from .moments import MomentsState, limited, stale
 class DenseState(NamedTuple):
     covariances: jax.Array  # of points and of gradients, [2, dim, dim]
     worth: Scalar  # of these, in independent chains
-    age: Scalar  # transitions, in this run
+    age: Scalar  # transitions of this run,
+    since: Scalar  # and since the chains were last looked at
     metric: metric.Dense  # in use
     gain: Scalar  # of correlations: how many times fewer steps a trajectory should take
     roughness: Scalar  # how many times more it takes still than for a Gaussian
@@ -69,8 +70,9 @@ class DenseMetric:
     chains give a diagonal metric; and all of them while `gain`, what they promise, is less than
     `least_gain` (1 + `roughness`), with the roughness that they do not explain. The
     matrices are decomposed `per_doubling` times while the number of transitions doubles. Chains are
-    looked at `closely`, after every transition, at first and while what was seen is not `enough`;
-    else after one of `every`. `combine` may be `plain`, for Cov[x] alone.
+    looked at `closely`, after every transition, at first, while what was seen is not `enough`, and
+    where they are not `many`; else after one of `every`. `combine` may be `plain`, for Cov[x]
+    alone.
     """
 
     combine: Callable = fisher
@@ -81,6 +83,7 @@ class DenseMetric:
     per_doubling: float = 2.5  # up to 512 dimensions; beyond, by their root fewer
     closely: int = 128  # transitions of a run, and while what was seen is not
     enough: float = 16.0  # chains per dimension
+    many: int = 64  # chains; fewer are always looked at closely
     every: int = 4
     settled: int = 512  # transitions after which it is known whether correlations pay
     renewal: float = 0.2  # weight of a transition in coordinates whose variance is stale
@@ -94,8 +97,8 @@ class DenseMetric:
         used, grads = metric.dense(factor), product(inverse.T, inverse)
         (gain,) = _steps(_alone(used.square, grads))
         both = jnp.stack([used.square, grads])
-        age = jnp.zeros((), jnp.int32)
-        return DenseState(both, count, age, used, gain, jnp.ones_like(count))
+        none = jnp.zeros((), jnp.int32)
+        return DenseState(both, count, none, none, used, gain, jnp.ones_like(count))
 
     def update(
         self,
@@ -108,32 +111,32 @@ class DenseMetric:
     ) -> DenseState:
         """`moments` are the running ones before these chains."""
         dim = moments.mean.size
-        state = state._replace(age=state.age + 1)
+        state = state._replace(age=state.age + 1, since=state.since + 1)
         closely = (state.age <= self.closely) | (state.worth < self.enough * dim)
-        every = jnp.where(closely, 1, self.every)
-        look = step % every == 0
-        state = when(look, self._look, state, x, grad, weight, moments, step, every)
+        look = closely | (len(x) < self.many) | (state.since >= self.every)
+        state = when(look, self._look, state, x, grad, weight, moments, step)
         early = step < FIRST
-        now = due(step, self.per_doubling * min(1.0, (512 / dim) ** 0.5))
+        now = due(state.age - 1, self.per_doubling * min(1.0, (512 / dim) ** 0.5))
         settled = (state.age > self.settled) & ~self._pays(state)
         return when(early | now | settled, self._renew, state, moments, now)
 
-    def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, step, every):
+    def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, step: Scalar):
         """What a look shows counts for all transitions since the last one."""
         means = jnp.stack([moments.mean, jnp.zeros_like(moments.mean)])  # gradients have none
         variances = jnp.stack([moments.variance, moments.grad_variance])
         both = jax.vmap(_distances, (0, 0, 0, None, None))
         distances = both(jnp.stack([x, grad]), means, variances, weight, self.drift_limit)
-        usual = ema.weight(step // every, self.memory, x.dtype)
+        usual = ema.weight(step // state.since, self.memory, x.dtype)
         old = stale(jnp.diag(state.covariances[0]), _seen(distances[0]), weight)
         sure = ensemble.count(weight) >= 32.0  # fewer err about single coordinates
         old = (old & sure) | (jnp.mean(old) > 0.1)
-        renewal = 1.0 - (1.0 - self.renewal) ** every.astype(x.dtype)
+        renewal = 1.0 - (1.0 - self.renewal) ** state.since.astype(x.dtype)
         renewed = jnp.where(old, jnp.maximum(usual, renewal), usual)
         share = jnp.mean(renewed)
         return state._replace(
             covariances=jax.vmap(_blend, (0, 0, None))(state.covariances, distances, renewed),
             worth=1.0 / ((1.0 - share) ** 2 / state.worth + share**2 / ensemble.count(weight)),
+            since=jnp.zeros_like(state.since),
         )
 
     def describe(self, state: DenseState) -> str:
