@@ -28,8 +28,13 @@ correlations was the present one; variants without a name there are not kept in 
 over all functions. Where two of 2519 coordinates are slow, the others outvote them there; a sharper
 minimum hears the two, but rests on few functions, whose slopes a single chain can turn: trajectory
 lengths then differ between seeds. One of the ten runs did not come in, perhaps for want of digits
-in log p, which these rows are too early to be forgiven for. The last rows have, for each target,
-what the paper's tables had for the default before and with the minimum over the four slowest.
+in log p, which these rows are too early to be forgiven for. The rows after them have, for each
+target, what the paper's tables had for the default before and with the minimum over the four
+slowest. The last rows, of one state of the code, mix shorter steps in, chain by chain, while
+drawing. In runs of Brownian Bridge that did not converge after 500 transitions of warm-up, one
+chain stood where the observations' noise is small, too narrow for the others' step size, and had
+hardly a move accepted. Shorter steps do let such a chain out, but more chains in: that part of the
+target then counts, and the least effective sample size is smaller than where it is not visited.
 """
 
 
