@@ -41,7 +41,8 @@ MAY_IMPORT = {
     "metric": {"_types"},
     "target": {"_types"},
     "when": {"_types"},
-    "hmc": {"_types", "metric"},
+    "threefry": {"_types"},
+    "hmc": {"_types", "metric", "threefry"},
     "slowest": {"_types", "adapt.ema", "ensemble", "hmc"},
     "criteria": {"_types", "ensemble", "hmc", "slowest"},
     # Learners see arrays, the running moments, and nothing of each other.

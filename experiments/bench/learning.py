@@ -10,6 +10,7 @@ import snaper
 from snaper import chunk, config, targets
 from snaper.config import Config
 from snaper.sampler import State
+from snaper.when import when
 
 from .problems import start
 from .timing import in_turn, seconds
@@ -47,10 +48,20 @@ def _updates(chosen: Config, state: State, count: int):
     adapt, chains = state.adapt, state.chains
     weight = jnp.ones_like(chains.logp)
 
-    def body(step, metric):
-        return chosen.adapt.metric.update(
-            metric, chains.x, chains.grad, weight, adapt.moments, step
-        )
+    learner = chosen.adapt.metric
 
-    first = chosen.adapt.metric.init(adapt.moments)
-    return jax.lax.fori_loop(0, jnp.asarray(count, jnp.int32), body, first)
+    def update(carry):
+        step, _, metric = carry
+        metric = learner.update(metric, chains.x, chains.grad, weight, adapt.moments, step)
+        return step + 1, learner.due(metric, step), metric
+
+    def until_due(carry):
+        """As in a run, where what is seldom done is outside of the innermost loop."""
+        start = (carry[0], jnp.zeros((), bool), carry[1])
+        step, due, metric = jax.lax.while_loop(
+            lambda carry: (carry[0] < count) & ~carry[1], update, start
+        )
+        return step, when(due, learner.renew, metric, adapt.moments)
+
+    first = (jnp.zeros((), jnp.int32), learner.init(adapt.moments))
+    return jax.lax.while_loop(lambda carry: carry[0] < count, until_due, first)[1]

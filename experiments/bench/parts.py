@@ -77,7 +77,8 @@ def _move(target, state, hyper, steps):
         key = jax.random.fold_in(state.key, i)
         rounding = jnp.zeros((), chains.x.dtype)
         arguments = (hyper.step_size, hyper.metric, steps[i], rounding)
-        return hmc.step(key, target.logp, chains, *arguments)[0]
+        noise = hmc.noise(key, chains.x)
+        return hmc.step(noise, target.logp, chains, *arguments)[0]
 
     return jax.lax.fori_loop(0, steps.size, body, state.chains)
 

@@ -54,7 +54,10 @@ def append(cell: Cell, seeds: range, found: dict, seconds: float, results: Path 
 
 ALGORITHM = (
     *(f"{name}.py" for name in ("clock", "config", "criteria", "ensemble", "hmc", "jitter")),
-    *(f"{name}.py" for name in ("metric", "nuts", "sampler", "slowest", "target", "when")),
+    *(
+        f"{name}.py"
+        for name in ("metric", "nuts", "sampler", "slowest", "target", "threefry", "when")
+    ),
     "adapt/*.py",
     "targets/*.py",
 )

@@ -14,6 +14,8 @@ from .target import Target
 
 _BUFFER_BYTES = 32 * 2**20
 _MAX_SLOTS = 4096
+_NOISE_BYTES = 2**20
+_MAX_AHEAD = 64
 
 # Loops and branches that depend on numbers of the device stay there, without a word to the host.
 COMMAND_BUFFERS = {
@@ -75,11 +77,13 @@ def _advance(
     zeros = jnp.zeros_like(state.chains.logp)
     tally = Tally(zero, zero, zeros, zeros, none, none)
     first_slot = -(-first // thin)
+    ahead = _ahead(state.chains.x)
 
-    def body(i, carry):
-        state, record, tally = carry
-        state, info = sampler.step(target, config, state)
-        slot = -(-(first + i) // thin) - first_slot
+    def transition(noises, began, carry):
+        done, _, state, record, tally = carry
+        noise = jax.tree.map(lambda each: each[done - began], noises)
+        state, info = sampler.transition(target, config, state, noise)
+        slot = -(-(first + done) // thin) - first_slot
         row = Record(state.chains.x, info)
         record = jax.tree.map(
             lambda rows, new: jax.lax.dynamic_update_index_in_dim(rows, new, slot, 0), record, row
@@ -92,9 +96,37 @@ def _advance(
             tally.accepted + info.is_accepted.astype(jnp.int32),
             tally.diverging + info.diverging.astype(jnp.int32),
         )
-        return state, record, tally
+        return done + 1, sampler.due(config, state), state, record, tally
 
-    return jax.lax.fori_loop(0, num_steps, body, (state, record, tally))
+    def until_due(noises, began, end, carry):
+        """What is seldom done is kept out of the innermost loop, which must be quick."""
+        carry = jax.lax.while_loop(
+            lambda carry: (carry[0] < end) & ~carry[1],
+            partial(transition, noises, began),
+            (carry[0], jnp.zeros((), bool), *carry[1:]),
+        )
+        done, _, state, record, tally = carry
+        return done, sampler.renew(config, state), record, tally
+
+    def batch(carry):
+        """As many transitions as their noise is drawn for at once."""
+        began, state = carry[:2]
+        numbers = state.step + jnp.arange(ahead, dtype=jnp.int32)
+        noises = jax.vmap(partial(sampler.noise, config, state))(numbers)
+        end = jnp.minimum(began + ahead, num_steps)
+        return jax.lax.while_loop(
+            lambda carry: carry[0] < end, partial(until_due, noises, began, end), carry
+        )
+
+    carry = jax.lax.while_loop(
+        lambda carry: carry[0] < num_steps, batch, (zero, state, record, tally)
+    )
+    return carry[1:]
+
+
+def _ahead(x: jax.Array) -> int:
+    """For how many transitions of chains like these noise is drawn at once."""
+    return int(min(max(_NOISE_BYTES // (x.size * x.dtype.itemsize), 1), _MAX_AHEAD))
 
 
 # The buffer is written where it is: a new one for each stretch takes as long as many transitions.

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Real
+from typing import Any, Protocol
 
 import jax.numpy as jnp
 import numpy as np
 
 from . import criteria, hmc
-from ._types import Key, Scalar
+from ._types import Key, Positions, Scalar
 from .adapt import (
     Adaptation,
     AutoMetric,
@@ -37,6 +38,18 @@ _IDENTITY = IdentityMetric()
 _FEW_SPEAK = TrajectoryLength(settle=250.0)  # for all, in `Slowest`: its slopes are rougher
 
 
+class Move(Protocol):
+    """A transition of all chains."""
+
+    def noise(self, key: Key, x: Positions) -> Any:
+        """What chance decides of it."""
+        ...
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[hmc.Chains, hmc.Transition]:
+        """With its noise in the place of the first argument of `hmc.step`, and the others."""
+        ...
+
+
 @dataclass(frozen=True)
 class Config:
     """The sampler, complete but for target, seed and sizes. Frozen and hashable, so static when
@@ -47,7 +60,7 @@ class Config:
     jitter: Callable[[Key, Scalar, jnp.dtype], Scalar] = field(default=QuasiRandom())
     clock: Integrated | Drawn = field(default=Integrated())
     adapt: Adaptation = field(default=Adaptation(trajectory=_FEW_SPEAK, metric=_AUTO))
-    move: Callable[..., tuple[hmc.Chains, hmc.Transition]] = hmc.step
+    move: Move = field(default=hmc.Move())
     max_leapfrog: int = 1000
     first_cap: float = 2.0  # on leapfrog steps, after the transitions held at one step,
     cap_growth: float = 0.3  # and its growth per transition of warm-up, until it is max_leapfrog

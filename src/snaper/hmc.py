@@ -10,6 +10,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from . import threefry
 from ._types import Key, LogDensity, PerChain, Positions, Scalar
 from .metric import Metric
 
@@ -23,6 +24,13 @@ class Chains(NamedTuple):
     x: Positions
     logp: PerChain
     grad: Positions
+
+
+class Noise(NamedTuple):
+    """What chance decides of a transition."""
+
+    momentum: Positions  # standard normal
+    uniform: PerChain  # on the unit interval, for acceptance
 
 
 class Transition(NamedTuple):
@@ -43,8 +51,16 @@ def init(logp: LogDensity, x: Positions, at_once: int | None = None) -> Chains:
     return Chains(x, *_over_chains(jax.value_and_grad(logp), at_once)(x))
 
 
+def noise(key: Key, x: Positions) -> Noise:
+    """For chains like x."""
+    key_momentum, key_accept = jax.random.split(key)
+    v0 = threefry.normal(key_momentum, x.shape, x.dtype)
+    v0 = jax.lax.optimization_barrier(v0)  # or each of its uses draws it again
+    return Noise(v0, threefry.uniform(key_accept, x.shape[:1], x.dtype))
+
+
 def step(
-    key: Key,
+    noise: Noise,
     logp: LogDensity,
     chains: Chains,
     step_size: Scalar,
@@ -59,9 +75,7 @@ def step(
     in few dimensions: zero for a correct sampler, more while warming up from a start whose log p
     has too many digits for its dtype.
     """
-    key_momentum, key_accept = jax.random.split(key)
-    v0 = jax.random.normal(key_momentum, chains.x.shape, chains.x.dtype)
-    v0 = jax.lax.optimization_barrier(v0)  # or each of its uses draws it again
+    v0, uniform = noise
     w0 = metric.forward(v0)
     end, w1, gained = leapfrog(logp, chains, w0, step_size, metric, num_leapfrog, at_once)
 
@@ -74,7 +88,7 @@ def step(
     )
     end, w1 = _select(finite, (end, w1), (chains, w0))
     accept_prob = jnp.where(finite, jnp.exp(log_accept), 0.0)
-    accepted = jax.random.uniform(key_accept, accept_prob.shape, accept_prob.dtype) < accept_prob
+    accepted = uniform < accept_prob
     diverging = ~finite | (log_accept < -DIVERGENCE)
 
     moved = _select(accepted, end, chains)
@@ -86,12 +100,15 @@ def step(
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """As `step`, with the gradients of `at_once` chains at a time: their workspace then fits where
-    that of all chains would not.
+class Move:
+    """As `step`; if told so, with the gradients of `at_once` chains at a time: their workspace then
+    fits where that of all chains would not.
     """
 
-    at_once: int
+    at_once: int | None = None
+
+    def noise(self, key: Key, x: Positions) -> Noise:
+        return noise(key, x)
 
     def __call__(self, *args) -> tuple[Chains, Transition]:
         return step(*args, at_once=self.at_once)

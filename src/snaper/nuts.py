@@ -13,10 +13,11 @@ import jax
 import jax.numpy as jnp
 
 from . import criteria
-from ._types import Key, LogDensity, Scalar
+from ._types import Key, LogDensity, Positions, Scalar
 from .adapt import Adaptation, Held, StepSize
 from .config import Config
 from .hmc import Chains, Transition
+from .hmc import noise as hmc_noise
 from .hmc import step as hmc_step
 from .jitter import Constant
 from .metric import Metric
@@ -30,9 +31,13 @@ class Tree:
 
     max_doublings: int = 10
 
+    def noise(self, key: Key, x: Positions) -> Key:
+        """How much of it a tree needs is not known before."""
+        return key
+
     def __call__(
         self,
-        key: Key,
+        noise: Key,
         logp: LogDensity,
         chains: Chains,
         step_size: Scalar,
@@ -45,12 +50,13 @@ class Tree:
         def one_step():
             # Said to be one: where seeds are mapped over, both branches run.
             one = jnp.ones_like(num_leapfrog)
-            moved, seen = hmc_step(key, logp, chains, step_size, metric, one, rounding)
+            known = hmc_noise(noise, chains.x)
+            moved, seen = hmc_step(known, logp, chains, step_size, metric, one, rounding)
             shape = seen.accept_prob.shape
             return moved, seen._replace(num_leapfrog=jnp.ones(shape, jnp.int32))
 
         return jax.lax.cond(
-            num_leapfrog == 1, one_step, lambda: self._grow(key, logp, chains, step_size, metric)
+            num_leapfrog == 1, one_step, lambda: self._grow(noise, logp, chains, step_size, metric)
         )
 
     def _grow(self, key, logp, chains, step_size, metric) -> tuple[Chains, Transition]:

@@ -1,7 +1,7 @@
 """SGA-HMC (Sountsov & Hoffman 2021, Algorithm 1): the whole algorithm on one screen."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -42,6 +42,14 @@ class Info(NamedTuple):
     is_accepted: PerChain
     diverging: PerChain
     energy: PerChain
+
+
+class Noise(NamedTuple):
+    """What chance decides of a transition; it depends on the key and the transition's number."""
+
+    jitter: Scalar
+    move: Any  # of whatever has the place of HMC
+    lost: Key  # for chains that are lost
 
 
 def init(
@@ -93,14 +101,27 @@ def _init_adapt(config: Config, key: Key, chains: Chains, given: Hyperparams | N
 
 def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
     """One transition: choose hyperparameters, move every chain, learn from the move."""
+    state, info = transition(target, config, state, noise(config, state, state.step))
+    return renew(config, state), info
+
+
+def noise(config: Config, state: State, step: Scalar) -> Noise:
+    """Of transition number `step`. That of many can be drawn at once, which is faster."""
+    x = state.chains.x
+    key_jitter, key_steps = jax.random.split(state.key)
+    key_move, key_lost = jax.random.split(jax.random.fold_in(key_steps, step))
+    jitter = config.jitter(key_jitter, step, x.dtype)
+    return Noise(jitter, config.move.noise(key_move, x), key_lost)
+
+
+def transition(target: Target, config: Config, state: State, noise: Noise) -> tuple[State, Info]:
+    """All of a step but what is `due` seldom."""
     warming = state.step < state.num_warmup  # traced: another length compiles nothing
     one_step = warming & (state.step < state.num_one_step)
     hyper = config.adapt.value(state.adapt, warming)
-    key_jitter, key_steps = jax.random.split(state.key)
-    key_move, key_lost = jax.random.split(jax.random.fold_in(key_steps, state.step))
 
     dtype = hyper.step_size.dtype
-    jitter = jnp.where(one_step, 1.0, config.jitter(key_jitter, state.step, dtype))
+    jitter = jnp.where(one_step, 1.0, noise.jitter)
     length = jnp.where(one_step, hyper.step_size, hyper.trajectory_length)
     cap = config.cap(state.step, state.num_one_step, warming)
     steps = config.clock.steps(jitter, length, hyper.step_size)
@@ -108,28 +129,39 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
     t = num_leapfrog.astype(dtype) * hyper.step_size
     rounding = jnp.where(warming, config.rounding, 0.0).astype(dtype)
 
-    chains, transition = config.move(
-        key_move, target.logp, state.chains, hyper.step_size, hyper.metric, num_leapfrog, rounding
+    chains, move = config.move(
+        noise.move, target.logp, state.chains, hyper.step_size, hyper.metric, num_leapfrog, rounding
     )
 
     # Draws are not slowed down by learners that have nothing left to learn.
     told = config.clock.told(jitter, length, t)
-    seen = (transition, told, one_step, cap, state.step, key_lost)
+    seen = (move, told, one_step, cap, state.step, noise.lost)
     unlearnt = (state.adapt, chains, jnp.full((), jnp.nan, dtype))
     adapt, kept, criterion = when(warming, partial(_learn, config), unlearnt, *seen)
     info = Info(
         hyper.step_size,
-        transition.num_leapfrog.astype(dtype) * hyper.step_size,
+        move.num_leapfrog.astype(dtype) * hyper.step_size,
         hyper.trajectory_length,
-        transition.num_leapfrog,
+        move.num_leapfrog,
         criterion,
         chains.logp,
-        transition.accept_prob,
-        transition.accepted,
-        transition.diverging,
-        transition.energy,
+        move.accept_prob,
+        move.accepted,
+        move.diverging,
+        move.energy,
     )
     return state._replace(step=state.step + 1, chains=kept, adapt=adapt), info
+
+
+def due(config: Config, state: State) -> Scalar:
+    """Whether `renew` has something to do after a transition."""
+    last = state.step - 1
+    return (last < state.num_warmup) & config.adapt.due(state.adapt, last)
+
+
+def renew(config: Config, state: State) -> State:
+    """Learn what is too costly to learn after every transition, if it is time for that."""
+    return state._replace(adapt=when(due(config, state), config.adapt.renew, state.adapt))
 
 
 def _learn(config: Config, before, transition, told, one_step, cap, step, key):

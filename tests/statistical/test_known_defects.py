@@ -153,7 +153,7 @@ def test_velocity_is_not_flipped():
     identity = snaper.metric.identity(x[0])
     ends = [
         hmc.step(
-            jax.random.key(1),
+            hmc.noise(jax.random.key(1), x),
             lambda x: -0.5 * jnp.sum(x**2),
             chains,
             jnp.asarray(0.001),

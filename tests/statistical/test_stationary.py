@@ -103,17 +103,19 @@ def test_exact_draws_stay_exact_for_every_choice(preset, criterion, metric):
     check(**chosen(preset, criterion, metric))
 
 
-def accept_all(*arguments):
+class AcceptAll(hmc.Move):
     """A transition without its test of acceptance."""
-    _, seen = hmc.step(*arguments)
-    return hmc.init(arguments[1], seen.proposal), seen
+
+    def __call__(self, *args):
+        _, seen = super().__call__(*args)
+        return hmc.init(args[1], seen.proposal), seen
 
 
 def test_what_is_not_the_target_is_found_out():
     """Another scale by 30 %, and a sampler that accepts whatever it proposes."""
     tuning = snaper.Tuning(1.2, 3.0, np.ones(DIM), np.zeros(DIM), np.ones(DIM))
     sizes = {"chains": CHAINS, "warmup": 0, "draws": 4, "tuning": tuning, "progress": False}
-    right, wrong = config.default(), replace(config.default(), move=accept_all)
+    right, wrong = config.default(), replace(config.default(), move=AcceptAll())
     for of, by in ((target(1.3), right), (target(), wrong)):
         run = snaper.sample(of, init=exact(3), preset=by, **sizes)
         assert least_p(run.unconstrained[:, -1]) < LEVEL

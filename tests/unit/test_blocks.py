@@ -19,8 +19,8 @@ def test_blocks_change_nothing_but_rounding(at_once):
     state = sampler.init(jax.random.key(1), target, chosen, x, 100)
     arguments = (0.2, sampler_metric(chosen, state), 6, 0.0)
     moves = [
-        move(jax.random.key(2), target.logp, state.chains, *arguments)
-        for move in (hmc.step, hmc.Blocks(at_once))
+        move(move.noise(jax.random.key(2), x), target.logp, state.chains, *arguments)
+        for move in (hmc.Move(), hmc.Move(at_once))
     ]
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12), *moves)
 

@@ -12,6 +12,7 @@ from snaper.adapt import AutoMetric, DenseMetric
 from snaper.adapt.dense import finest, fisher
 from snaper.adapt.due import FIRST, due
 from snaper.adapt.moments import MomentsState, stale
+from snaper.when import when
 
 pytestmark = pytest.mark.usefixtures("strict")
 
@@ -123,6 +124,7 @@ def _follow(learner, state, batches, precision, weight, moments, first):
         x, step = now
         grad = -jnp.matmul(x, precision, precision="highest")
         state = learner.update(state, x, grad, weight, moments, step)
+        state = when(learner.due(state, step), learner.renew, state, moments)
         return state, state
 
     steps = first + jnp.arange(len(batches), dtype=jnp.int32)
@@ -168,7 +170,7 @@ def chosen(points, grads, least_gain=0.5, count=1e6):
     state = learner.init(moments)
     points, grads, worth = (jnp.asarray(part) for part in (points, grads, count))
     known = state._replace(covariances=jnp.stack([points, grads]), worth=worth)
-    found = jax.jit(learner._renew)(known, moments, jnp.asarray(True))
+    found = jax.jit(learner.renew)(known, moments)
     return found.metric.factor, found.gain, found.roughness
 
 

@@ -28,7 +28,9 @@ def integrate(logp, x, v, step_size, metric, num_steps):
 
 @partial(jax.jit, static_argnums=1)
 def jitted(key, logp, x, step_size, num_leapfrog, rounding):
-    return hmc.step(key, logp, hmc.init(logp, x), step_size, SCALE, num_leapfrog, rounding)
+    return hmc.step(
+        hmc.noise(key, x), logp, hmc.init(logp, x), step_size, SCALE, num_leapfrog, rounding
+    )
 
 
 def transition(seed, logp, x, step_size, num_leapfrog, rounding=0.0):
@@ -152,8 +154,8 @@ def test_one_gradient_and_no_spare_value_per_leapfrog_step():
 
     @jax.jit
     def move(num_leapfrog):
-        key, eps, no = jax.random.key(0), jnp.asarray(0.1), jnp.asarray(0.0)
-        return hmc.step(key, counted, chains, eps, IDENTITY, num_leapfrog, no)
+        noise, eps, no = hmc.noise(jax.random.key(0), chains.x), jnp.asarray(0.1), jnp.asarray(0.0)
+        return hmc.step(noise, counted, chains, eps, IDENTITY, num_leapfrog, no)
 
     for num_leapfrog in (1, 2, 5):
         calls["gradient"] = 0

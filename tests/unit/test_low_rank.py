@@ -10,6 +10,7 @@ import pytest
 from snaper import metric
 from snaper.adapt import LowRankMetric
 from snaper.adapt.moments import MomentsState
+from snaper.when import when
 
 pytestmark = pytest.mark.usefixtures("strict")
 
@@ -32,6 +33,7 @@ def _follow(learner, state, batches, precision, weight, moments):
     def body(carry, batch):
         state, step = carry
         state = learner.update(state, batch, -batch @ precision, weight, moments, step)
+        state = when(learner.due(state, step), learner.renew, state, moments)
         return (state, step + 1), None
 
     first = jnp.zeros((), jnp.int32)

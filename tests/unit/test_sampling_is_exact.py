@@ -39,7 +39,7 @@ def accept_prob(state, rounding):
     hyper = CONFIG.adapt.value(state.adapt, state.step < state.num_warmup)
     steps = STEP(TARGET, CONFIG, state)[1].n_steps
     return hmc.step(
-        key,
+        hmc.noise(key, state.chains.x),
         TARGET.logp,
         state.chains,
         hyper.step_size,

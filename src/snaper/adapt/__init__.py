@@ -183,3 +183,18 @@ class Adaptation:
         trajectory = self.trajectory.rescale(trajectory, unit)
         learnt = (step_size, trajectory, moments, metric, direction, quarantine, memory)
         return AdaptState(*learnt), chains
+
+    def due(self, state: AdaptState, step: Scalar) -> Scalar:
+        """Whether it is time to `renew` after transition number `step`."""
+        return self.metric.due(state.metric, step)
+
+    def renew(self, state: AdaptState) -> AdaptState:
+        """Another metric, where that takes long; steps go as far as they did."""
+        metric: Any = self.metric.renew(state.metric, state.moments)
+        old, new = (self.metric.value(each, state.moments) for each in (state.metric, metric))
+        unit = old.size() / new.size()
+        return state._replace(
+            metric=metric,
+            step_size=self.step_size.rescale(state.step_size, unit),
+            trajectory=self.trajectory.rescale(state.trajectory, unit),
+        )

@@ -25,11 +25,18 @@ class AutoMetric:
     def update(self, state, x, grad, weight, moments: MomentsState, step) -> Any:
         return self.learner(moments.mean.size).update(state, x, grad, weight, moments, step)
 
+    def due(self, state: Any, step) -> Any:
+        return self._of(state).due(state, step)
+
+    def renew(self, state: Any, moments: MomentsState) -> Any:
+        return self._of(state).renew(state, moments)
+
     def describe(self, state: Any) -> str:
         """What was chosen, and why."""
-        if isinstance(state, LowRankState):
-            return self.low_rank.describe(state)
-        return self.dense.describe(state)
+        return self._of(state).describe(state)
+
+    def _of(self, state: Any) -> Any:
+        return self.low_rank if isinstance(state, LowRankState) else self.dense
 
     def width(self, moments: MomentsState) -> Any:
         return self.learner(moments.mean.size).width(moments)

@@ -115,10 +115,13 @@ class DenseMetric:
         closely = (state.age <= self.closely) | (state.worth < self.enough * dim)
         look = closely | (len(x) < self.many) | (state.since >= self.every)
         state = when(look, self._look, state, x, grad, weight, moments, step)
-        early = step < FIRST
-        now = due(state.age - 1, self.per_doubling * min(1.0, (512 / dim) ** 0.5))
         settled = (state.age > self.settled) & ~self._pays(state)
-        return when(early | now | settled, self._renew, state, moments, now)
+        return when((step < FIRST) | settled, self._leave_out, state, moments)
+
+    def due(self, state: DenseState, step: Scalar) -> Scalar:
+        """By the transitions of this run, whatever number they have."""
+        dim = state.covariances.shape[-1]
+        return due(state.age - 1, self.per_doubling * min(1.0, (512 / dim) ** 0.5))
 
     def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, step: Scalar):
         """What a look shows counts for all transitions since the last one."""
@@ -152,10 +155,10 @@ class DenseMetric:
     def value(self, state: DenseState, moments: MomentsState) -> metric.Dense:
         return state.metric
 
-    def _renew(self, state: DenseState, moments: MomentsState, now: Scalar) -> DenseState:
-        """Another metric: a dense one if it is time for it, and if that pays."""
-        state = when(now, self._choose, state)
-        return when(~now | ~self._pays(state), self._leave_out, state, moments)
+    def renew(self, state: DenseState, moments: MomentsState) -> DenseState:
+        """Another metric: a dense one if that pays."""
+        state = self._choose(state)
+        return when(~self._pays(state), self._leave_out, state, moments)
 
     def _leave_out(self, state: DenseState, moments: MomentsState) -> DenseState:
         """All correlations; in time as the learner of a diagonal metric does, which remembers

@@ -20,6 +20,13 @@ class OfMoments:
     def update(self, state: None, *_) -> None:
         return None
 
+    def due(self, state: None, step: Scalar) -> Scalar:
+        """Never: there is nothing to renew."""
+        return jnp.zeros((), bool)
+
+    def renew(self, state: None, moments: MomentsState) -> None:
+        return None
+
     def describe(self, state: None) -> str:
         """What was chosen, and why."""
         return self.chosen

@@ -15,7 +15,6 @@ _PARTS = {
 }
 _FUNCTIONS = {
     **criteria.FORMULAS,
-    "hmc.step": hmc.step,
     "fisher": adapt.fisher,
     "plain": adapt.plain,
 }
