@@ -72,7 +72,8 @@ MAY_IMPORT = {
         "adapt.moments",
     },
     "adapt.held": {"adapt.metric", "adapt.moments", "metric"},
-    "adapt.*": {"_types", "ensemble", "hmc", "metric", "adapt.ema", "adapt.moments"},
+    "adapt.quarantine": {"_types", "ensemble", "hmc", "when"},
+    "adapt.*": {"_types", "ensemble", "metric", "adapt.ema", "adapt.moments"},
     # The algorithm, and stretches of it.
     "config": {"_types", "adapt", "clock", "criteria", "hmc", "jitter", "slowest"},
     "nuts": {"_types", "adapt", "config", "criteria", "hmc", "jitter", "metric"},

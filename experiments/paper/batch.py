@@ -12,7 +12,9 @@ from . import problems, settings
 from .settings import Numbers, Setting
 
 SLOTS = 10  # draws that one call brings
-SEEDS_OF_ONE = State(key=0, step=None, num_one_step=None, num_warmup=None, chains=0, adapt=0)
+SEEDS_OF_ONE = State(
+    key=0, step=None, began=None, num_one_step=None, num_warmup=None, chains=0, adapt=0
+)
 """Which axis of a state counts seeds; the number of the transition is shared."""
 
 

@@ -1,5 +1,6 @@
 """The compiled part of a run: a stretch of transitions, recorded into buffers of fixed size."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from . import sampler
-from ._types import PerChain, Scalar
+from ._types import PerChain, Positions, Scalar
 from .config import Config
 from .sampler import Info, State
 from .target import Target
@@ -35,11 +36,41 @@ class Tally(NamedTuple):
     diverging: PerChain
 
 
-class Record(NamedTuple):
-    """Recorded transitions: the first axis counts slots of the buffer."""
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["x", "shared", "per_chain"],
+    meta_fields=["kinds"],
+)
+@dataclass(frozen=True)
+class Record:
+    """Recorded transitions: the first axis counts slots of the buffer. Statistics lie together,
+    since each array that is written takes time of its own.
+    """
 
     x: jax.Array
-    info: Info
+    shared: jax.Array  # [slot, statistic]
+    per_chain: jax.Array  # [slot, statistic, chain]
+    kinds: tuple[tuple[bool, str], ...]  # of the fields of `Info`: whether per chain, and its dtype
+
+    @classmethod
+    def of(cls, x: Positions, info: Info) -> "Record":
+        """One transition."""
+        wide = jnp.result_type(info.step_size, info.lp, info.energy)
+        kinds = tuple((leaf.ndim > 0, leaf.dtype.name) for leaf in info)
+        shared = jnp.stack([leaf.astype(wide) for leaf in info if leaf.ndim == 0])
+        per_chain = jnp.stack([leaf.astype(wide) for leaf in info if leaf.ndim > 0])
+        return cls(x, shared, per_chain, kinds)
+
+    @property
+    def info(self) -> Info:
+        """The statistics, each with its own dtype."""
+        place = {False: 0, True: 0}
+        fields = []
+        for many, dtype in self.kinds:
+            rows = self.per_chain[..., place[many], :] if many else self.shared[..., place[many]]
+            fields.append(rows.astype(dtype))
+            place[many] += 1
+        return Info(*fields)
 
 
 def capacity(num_chains: int, dim: int, itemsize: int) -> int:
@@ -52,7 +83,7 @@ def capacity(num_chains: int, dim: int, itemsize: int) -> int:
 def empty(target: Target, config: Config, state: State, slots: int) -> Record:
     """A buffer for chains like these."""
     moved, info = jax.eval_shape(partial(sampler.step, target, config), state)
-    row = Record(moved.chains.x, info)
+    row = jax.eval_shape(Record.of, moved.chains.x, info)
     return jax.tree.map(lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), row)
 
 
@@ -84,7 +115,7 @@ def _advance(
         noise = jax.tree.map(lambda each: each[done - began], noises)
         state, info = sampler.transition(target, config, state, noise)
         slot = -(-(first + done) // thin) - first_slot
-        row = Record(state.chains.x, info)
+        row = Record.of(state.chains.x, info)
         record = jax.tree.map(
             lambda rows, new: jax.lax.dynamic_update_index_in_dim(rows, new, slot, 0), record, row
         )

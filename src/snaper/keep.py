@@ -2,7 +2,6 @@
 
 from typing import Protocol
 
-import jax
 import numpy as np
 
 from .chunk import Record
@@ -12,8 +11,10 @@ TRACES = ("step_size", "mean_trajectory_length", "criterion")  # all that findin
 
 
 class Kept(Protocol):
-    def add(self, record: Record, scalar: jax.Array | None, count: int) -> None:
-        """Take over the first `count` rows of a stretch, and the criterion's scalar of each."""
+    def add(self, record: Record, scalar: np.ndarray | None) -> None:
+        """Take over the rows of a stretch, as NumPy arrays, and the criterion's scalar of each.
+        They are copied: what NumPy is shown of an array on a CPU is the array itself.
+        """
         ...
 
     def newest(self, count: int) -> dict[str, np.ndarray]:
@@ -40,9 +41,10 @@ class Statistics:
         self._num_chains = num_chains
         self._rows: dict[str, list[np.ndarray]] = {name: [] for name in names}
 
-    def add(self, record: Record, scalar: jax.Array | None, count: int) -> None:
+    def add(self, record: Record, scalar: np.ndarray | None) -> None:
+        info = record.info._asdict()
         for name, rows in self._rows.items():
-            rows.append(_head(getattr(record.info, name), count))
+            rows.append(info[name])
 
     def stats(self) -> dict[str, np.ndarray]:
         """By name, each [chain, draw]; what all chains share is repeated."""
@@ -74,14 +76,14 @@ class Draws:
         self._scalar = [np.zeros((0, num_chains))]
         self._statistics = Statistics(num_chains)
 
-    def add(self, record: Record, scalar: jax.Array | None, count: int) -> None:
-        self._make_room(self._done + count)
-        rows = np.asarray(record.x)[:count]
-        self._x[:, self._done : self._done + count] = np.swapaxes(rows, 0, 1)
-        self._done += count
+    def add(self, record: Record, scalar: np.ndarray | None) -> None:
+        done = self._done + len(record.x)
+        self._make_room(done)
+        self._x[:, self._done : done] = np.swapaxes(record.x, 0, 1)
+        self._done = done
         if scalar is not None:
-            self._scalar.append(_head(scalar, count))
-        self._statistics.add(record, scalar, count)
+            self._scalar.append(np.array(scalar))
+        self._statistics.add(record, scalar)
 
     def _make_room(self, needed: int) -> None:
         """For twice what there was, at least: a run of unknown length is copied a few times."""
@@ -125,7 +127,7 @@ class Nothing:
         self.x = np.empty((num_chains, 0, dim), dtype)
         self.scalar: np.ndarray | None = None
 
-    def add(self, record: Record, scalar: jax.Array | None, count: int) -> None:
+    def add(self, record: Record, scalar: np.ndarray | None) -> None:
         pass
 
     def newest(self, count: int) -> dict[str, np.ndarray]:
@@ -145,8 +147,3 @@ def _tail(pieces: list[np.ndarray], count: int) -> np.ndarray:
         first -= 1
         found += len(pieces[first])
     return np.concatenate(pieces[first:])[found - count :]
-
-
-def _head(rows: jax.Array, count: int) -> np.ndarray:
-    """The first rows, copied: what NumPy is shown of an array on the CPU is the array itself."""
-    return np.array(np.asarray(rows)[:count])

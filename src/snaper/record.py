@@ -43,9 +43,10 @@ class Recorder(Generic[K]):
         step_size = self.last.step_size
         if count:
             scalar = None if self.watch is None else self.watch.add(record.x, count)
-            record, scalar = _used((record, scalar), count)
-            self.kept.add(record, scalar, count)
-            step_size = float(np.asarray(record.info.step_size)[count - 1])
+            used = _used((record, scalar), count)
+            record, scalar = jax.tree.map(lambda rows: np.asarray(rows)[:count], used)
+            self.kept.add(record, scalar)
+            step_size = float(record.info.step_size[-1])
         tally = jax.device_get(tally)
         self.done += num_steps
         self.last = Last(

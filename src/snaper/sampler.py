@@ -23,6 +23,7 @@ class State(NamedTuple):
 
     key: Key
     step: Scalar
+    began: Scalar  # the number of the first
     num_one_step: Scalar
     num_warmup: Scalar
     chains: Chains
@@ -82,7 +83,7 @@ def begin(
     held = jnp.minimum(config.one_step, share) if given is None else jnp.zeros_like(num_warmup)
     adapt = _init_adapt(config, jax.random.fold_in(key, 2**32 - 1), chains, given)
     step = jnp.full_like(num_warmup, experience)
-    return State(key, step, held, num_warmup + experience, chains, adapt)
+    return State(key, step, step, held, num_warmup + experience, chains, adapt)
 
 
 @jax.jit
@@ -135,7 +136,8 @@ def transition(target: Target, config: Config, state: State, noise: Noise) -> tu
 
     # Draws are not slowed down by learners that have nothing left to learn.
     told = config.clock.told(jitter, length, t)
-    seen = (move, told, one_step, cap, state.step, noise.lost)
+    age = state.step + 1 - state.began
+    seen = (move, told, one_step, cap, state.step, age, noise.lost)
     unlearnt = (state.adapt, chains, jnp.full((), jnp.nan, dtype))
     adapt, kept, criterion = when(warming, partial(_learn, config), unlearnt, *seen)
     info = Info(
@@ -155,16 +157,17 @@ def transition(target: Target, config: Config, state: State, noise: Noise) -> tu
 
 def due(config: Config, state: State) -> Scalar:
     """Whether `renew` has something to do after a transition."""
-    last = state.step - 1
-    return (last < state.num_warmup) & config.adapt.due(state.adapt, last)
+    last, age = state.step - 1, state.step - state.began
+    return (last < state.num_warmup) & config.adapt.due(state.chains.x.shape[-1], last, age)
 
 
 def renew(config: Config, state: State) -> State:
     """Learn what is too costly to learn after every transition, if it is time for that."""
-    return state._replace(adapt=when(due(config, state), config.adapt.renew, state.adapt))
+    age = state.step - state.began
+    return state._replace(adapt=when(due(config, state), config.adapt.renew, state.adapt, age))
 
 
-def _learn(config: Config, before, transition, told, one_step, cap, step, key):
+def _learn(config: Config, before, transition, told, one_step, cap, step, age, key):
     """Learners, chains of which none is lost, and the criterion, after a transition."""
     adapt, chains, _ = before
     hyper = config.adapt.value(adapt, jnp.asarray(True))
@@ -173,7 +176,7 @@ def _learn(config: Config, before, transition, told, one_step, cap, step, key):
         config.criterion, adapt.memory, transition, told, statistics, hyper, one_step, step
     )
     learnt, kept = config.adapt.update(
-        key, adapt, transition, chains, climb, memory, one_step, cap, step
+        key, adapt, transition, chains, climb, memory, one_step, cap, step, age
     )
     after = (learnt, kept, climb[0])
     return jax.tree.map(lambda new, old: new.astype(old.dtype), after, before)

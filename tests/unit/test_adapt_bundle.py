@@ -58,7 +58,9 @@ def flat(tree):
 @partial(jax.jit, static_argnums=0)
 def update(adaptation, state, where, seen, step):
     climb, free, cap = (jnp.asarray(1.0), jnp.asarray(0.5)), jnp.asarray(False), jnp.asarray(1000)
-    return adaptation.update(jax.random.key(1), state, seen, where, climb, None, free, cap, step)
+    return adaptation.update(
+        jax.random.key(1), state, seen, where, climb, None, free, cap, step, step + 1
+    )
 
 
 def learn(adaptation, state, num_steps, where, seen):

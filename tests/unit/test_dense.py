@@ -123,8 +123,10 @@ def _follow(learner, state, batches, precision, weight, moments, first):
     def update(state, now):
         x, step = now
         grad = -jnp.matmul(x, precision, precision="highest")
-        state = learner.update(state, x, grad, weight, moments, step)
-        state = when(learner.due(state, step), learner.renew, state, moments)
+        age = step - first + 1
+        state = learner.update(state, x, grad, weight, moments, step, age)
+        due = learner.due(x.shape[-1], step, age)
+        state = when(due, learner.renew, state, moments, age)
         return state, state
 
     steps = first + jnp.arange(len(batches), dtype=jnp.int32)
@@ -170,7 +172,7 @@ def chosen(points, grads, least_gain=0.5, count=1e6):
     state = learner.init(moments)
     points, grads, worth = (jnp.asarray(part) for part in (points, grads, count))
     known = state._replace(covariances=jnp.stack([points, grads]), worth=worth)
-    found = jax.jit(learner.renew)(known, moments)
+    found = jax.jit(learner.renew)(known, moments, 100)
     return found.metric.factor, found.gain, found.roughness
 
 

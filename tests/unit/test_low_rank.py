@@ -32,8 +32,10 @@ ROOT = np.eye(DIM) + (AXES * (LENGTHS - 1.0)) @ AXES.T
 def _follow(learner, state, batches, precision, weight, moments):
     def body(carry, batch):
         state, step = carry
-        state = learner.update(state, batch, -batch @ precision, weight, moments, step)
-        state = when(learner.due(state, step), learner.renew, state, moments)
+        age = step + 1
+        state = learner.update(state, batch, -batch @ precision, weight, moments, step, age)
+        due = learner.due(batch.shape[-1], step, age)
+        state = when(due, learner.renew, state, moments, age)
         return (state, step + 1), None
 
     first = jnp.zeros((), jnp.int32)

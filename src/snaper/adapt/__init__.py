@@ -157,9 +157,10 @@ class Adaptation:
         one_step: Scalar,
         cap: Scalar,
         step: Scalar,
+        age: Scalar,
     ) -> tuple[AdaptState, Chains]:
         """Learn from one transition; chains found lost are moved. `climb` is C and dC / d log tau-
-        bar, `memory` what the criterion remembers.
+        bar, `memory` what the criterion remembers, `age` how many transitions this run has had.
         """
         healthy = self.quarantine.weight(chains)
         step_size: Any = self.step_size.update(
@@ -171,7 +172,7 @@ class Adaptation:
         )
         moments = self.moments.update(state.moments, chains.x, chains.grad, healthy, step)
         metric: Any = self.metric.update(
-            state.metric, chains.x, chains.grad, healthy, state.moments, step
+            state.metric, chains.x, chains.grad, healthy, state.moments, step, age
         )
         direction = self.principal.update(state.direction, chains.x, healthy, state.moments, step)
         quarantine, chains = self.quarantine.update(
@@ -184,13 +185,13 @@ class Adaptation:
         learnt = (step_size, trajectory, moments, metric, direction, quarantine, memory)
         return AdaptState(*learnt), chains
 
-    def due(self, state: AdaptState, step: Scalar) -> Scalar:
+    def due(self, dim: int, step: Scalar, age: Scalar) -> Scalar:
         """Whether it is time to `renew` after transition number `step`."""
-        return self.metric.due(state.metric, step)
+        return self.metric.due(dim, step, age)
 
-    def renew(self, state: AdaptState) -> AdaptState:
+    def renew(self, state: AdaptState, age: Scalar) -> AdaptState:
         """Another metric, where that takes long; steps go as far as they did."""
-        metric: Any = self.metric.renew(state.metric, state.moments)
+        metric: Any = self.metric.renew(state.metric, state.moments, age)
         old, new = (self.metric.value(each, state.moments) for each in (state.metric, metric))
         unit = old.size() / new.size()
         return state._replace(

@@ -22,21 +22,20 @@ class AutoMetric:
     def init(self, moments: MomentsState, given: metric.Metric | None = None) -> Any:
         return self.learner(moments.mean.size).init(moments, given)
 
-    def update(self, state, x, grad, weight, moments: MomentsState, step) -> Any:
-        return self.learner(moments.mean.size).update(state, x, grad, weight, moments, step)
+    def update(self, state, x, grad, weight, moments: MomentsState, step, age) -> Any:
+        return self.learner(moments.mean.size).update(state, x, grad, weight, moments, step, age)
 
-    def due(self, state: Any, step) -> Any:
-        return self._of(state).due(state, step)
+    def due(self, dim: int, step, age) -> Any:
+        return self.learner(dim).due(dim, step, age)
 
-    def renew(self, state: Any, moments: MomentsState) -> Any:
-        return self._of(state).renew(state, moments)
+    def renew(self, state: Any, moments: MomentsState, age) -> Any:
+        return self.learner(moments.mean.size).renew(state, moments, age)
 
     def describe(self, state: Any) -> str:
         """What was chosen, and why."""
-        return self._of(state).describe(state)
-
-    def _of(self, state: Any) -> Any:
-        return self.low_rank if isinstance(state, LowRankState) else self.dense
+        if isinstance(state, LowRankState):
+            return self.low_rank.describe(state)
+        return self.dense.describe(state)
 
     def width(self, moments: MomentsState) -> Any:
         return self.learner(moments.mean.size).width(moments)

@@ -20,8 +20,7 @@ from .moments import MomentsState, limited, stale
 class DenseState(NamedTuple):
     covariances: jax.Array  # of points and of gradients, [2, dim, dim]
     worth: Scalar  # of these, in independent chains
-    age: Scalar  # transitions of this run,
-    since: Scalar  # and since the chains were last looked at
+    since: Scalar  # transitions since the chains were last looked at
     metric: metric.Dense  # in use
     gain: Scalar  # of correlations: how many times fewer steps a trajectory should take
     roughness: Scalar  # how many times more it takes still than for a Gaussian
@@ -98,7 +97,7 @@ class DenseMetric:
         (gain,) = _steps(_alone(used.square, grads))
         both = jnp.stack([used.square, grads])
         none = jnp.zeros((), jnp.int32)
-        return DenseState(both, count, none, none, used, gain, jnp.ones_like(count))
+        return DenseState(both, count, none, used, gain, jnp.ones_like(count))
 
     def update(
         self,
@@ -108,20 +107,20 @@ class DenseMetric:
         weight: PerChain,
         moments: MomentsState,
         step: Scalar,
+        age: Scalar,
     ) -> DenseState:
         """`moments` are the running ones before these chains."""
         dim = moments.mean.size
-        state = state._replace(age=state.age + 1, since=state.since + 1)
-        closely = (state.age <= self.closely) | (state.worth < self.enough * dim)
+        state = state._replace(since=state.since + 1)
+        closely = (age <= self.closely) | (state.worth < self.enough * dim)
         look = closely | (len(x) < self.many) | (state.since >= self.every)
         state = when(look, self._look, state, x, grad, weight, moments, step)
-        settled = (state.age > self.settled) & ~self._pays(state)
-        return when((step < FIRST) | settled, self._leave_out, state, moments)
+        settled = (age > self.settled) & ~self._pays(state)
+        return when((step < FIRST) | settled, self._leave_out, state, moments, age)
 
-    def due(self, state: DenseState, step: Scalar) -> Scalar:
+    def due(self, dim: int, step: Scalar, age: Scalar) -> Scalar:
         """By the transitions of this run, whatever number they have."""
-        dim = state.covariances.shape[-1]
-        return due(state.age - 1, self.per_doubling * min(1.0, (512 / dim) ** 0.5))
+        return due(age - 1, self.per_doubling * min(1.0, (512 / dim) ** 0.5))
 
     def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, step: Scalar):
         """What a look shows counts for all transitions since the last one."""
@@ -155,17 +154,17 @@ class DenseMetric:
     def value(self, state: DenseState, moments: MomentsState) -> metric.Dense:
         return state.metric
 
-    def renew(self, state: DenseState, moments: MomentsState) -> DenseState:
+    def renew(self, state: DenseState, moments: MomentsState, age: Scalar) -> DenseState:
         """Another metric: a dense one if that pays."""
         state = self._choose(state)
-        return when(~self._pays(state), self._leave_out, state, moments)
+        return when(~self._pays(state), self._leave_out, state, moments, age)
 
-    def _leave_out(self, state: DenseState, moments: MomentsState) -> DenseState:
+    def _leave_out(self, state: DenseState, moments: MomentsState, age: Scalar) -> DenseState:
         """All correlations; in time as the learner of a diagonal metric does, which remembers
         longer.
         """
         square = _width(*state.covariances) ** 2
-        square = jnp.where(state.age > self.settled, squared_width(moments), square)
+        square = jnp.where(age > self.settled, squared_width(moments), square)
         return state._replace(metric=metric.Dense(jnp.diag(jnp.sqrt(square)), jnp.diag(square)))
 
     def _choose(self, state: DenseState) -> DenseState:
@@ -240,19 +239,23 @@ def _steps(*metrics: tuple[jax.Array, jax.Array]) -> Vector:
     return jnp.sqrt(jnp.prod(largest.reshape(-1, 2), axis=1))
 
 
-def _largest(matrices: jax.Array, iterations: int = 16) -> Vector:
-    """Eigenvalues of covariances [..., dim, dim], by powers."""
+def _largest(matrices: jax.Array, powers: int = 16) -> Vector:
+    """Eigenvalues of covariances [..., dim, dim], by powers; of these, four at a time, which cannot
+    overflow in units of the trace.
+    """
+    trace = jnp.trace(matrices, axis1=-2, axis2=-1)[..., None]
     start = jnp.cos(jnp.arange(matrices.shape[-1], dtype=matrices.dtype))
 
     def image(v):
-        return jnp.sum(matrices * v[..., None, :], axis=-1)
+        return jnp.sum(matrices * v[..., None, :], axis=-1) / trace
 
-    def power(_, v):
-        v = image(v)
+    def four(_, v):
+        v = image(image(image(image(v))))
         return v / jnp.linalg.norm(v, axis=-1, keepdims=True)
 
     start = jnp.broadcast_to(start, matrices.shape[:-1])
-    return jnp.linalg.norm(image(jax.lax.fori_loop(0, iterations, power, start)), axis=-1)
+    last = image(jax.lax.fori_loop(0, powers // 4, four, start))
+    return jnp.linalg.norm(last * trace, axis=-1)
 
 
 def told(state, least_gain: float) -> str:

@@ -74,12 +74,13 @@ class LowRankMetric:
         weight: PerChain,
         moments: MomentsState,
         step: Scalar,
+        age: Scalar,
     ) -> LowRankState:
         """`moments` are the running ones before these chains."""
         now = step % self.every == 0
         return when(now, self._look, state, x, grad, weight, moments, step)
 
-    def due(self, state: LowRankState, step: Scalar) -> Scalar:
+    def due(self, dim: int, step: Scalar, age: Scalar) -> Scalar:
         return due(step, self.per_doubling, self.every)
 
     def describe(self, state: LowRankState) -> str:
@@ -114,7 +115,7 @@ class LowRankMetric:
         usable = jnp.all(jnp.isfinite(seen.points)) & jnp.all(jnp.isfinite(seen.grads))
         return jax.tree.map(lambda new, old: jnp.where(usable, new, old), seen, state)
 
-    def renew(self, state: LowRankState, moments: MomentsState) -> LowRankState:
+    def renew(self, state: LowRankState, moments: MomentsState, age: Scalar) -> LowRankState:
         """Another metric, from what is known along the basis; then another basis."""
         points, grads = (_within(state.basis, image) for image in (state.points, state.grads))
         lost = jnp.exp(-state.worth / (self.caution * moments.mean.size))

@@ -20,11 +20,11 @@ class OfMoments:
     def update(self, state: None, *_) -> None:
         return None
 
-    def due(self, state: None, step: Scalar) -> Scalar:
+    def due(self, dim: int, step: Scalar, age: Scalar) -> Scalar:
         """Never: there is nothing to renew."""
         return jnp.zeros((), bool)
 
-    def renew(self, state: None, moments: MomentsState) -> None:
+    def renew(self, state: None, moments: MomentsState, age: Scalar) -> None:
         return None
 
     def describe(self, state: None) -> str:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from .. import ensemble
 from .._types import Key, PerChain
 from ..hmc import Chains
+from ..when import when
 
 
 class QuarantineState(NamedTuple):
@@ -50,12 +51,11 @@ class Quarantine:
         lost = strikes >= self.patience
         eligible = inside & ~lost
         lost = lost & jnp.any(eligible)
-        source = jnp.where(lost, _one_of(key, eligible), jnp.arange(lost.size, dtype=jnp.int32))
-        moved = jax.tree.map(lambda leaf: leaf[source], chains)
+        chains = when(jnp.any(lost), _replace, chains, key, lost, eligible)
         state = QuarantineState(
             jnp.where(lost, 0, strikes), state.reseeded + lost.astype(jnp.int32)
         )
-        return state, moved
+        return state, chains
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,12 @@ class Trust:
 
     def update(self, key, state, chains, accepted):
         return state, chains
+
+
+def _replace(chains: Chains, key: Key, lost: PerChain, eligible: PerChain) -> Chains:
+    """Those lost by eligible ones."""
+    source = jnp.where(lost, _one_of(key, eligible), jnp.arange(lost.size, dtype=jnp.int32))
+    return jax.tree.map(lambda leaf: leaf[source], chains)
 
 
 def _one_of(key: Key, eligible: PerChain) -> PerChain:
