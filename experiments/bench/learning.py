@@ -15,7 +15,7 @@ from snaper.config import Config
 from .problems import start
 from .timing import in_turn, seconds
 
-BUDGET = 60.0  # seconds
+BUDGET = 30.0  # seconds
 ROUNDS = (4, 40)
 
 
