@@ -81,8 +81,8 @@ MAY_IMPORT = {
     "chunk": {"_types", "config", "sampler", "target"},
     "starts": {"_types", "hmc", "sampler", "target"},
     # Around it: what is recorded, said and shown.
-    "keep": {"chunk", "sampler"},
-    "record": {"chunk", "keep", "watch"},
+    "keep": {"sampler"},
+    "record": {"chunk", "keep", "sampler", "watch"},
     "diagnostics": set(),
     "diagnostics.stream": {"_types", "diagnostics.rhat"},
     "diagnostics.pooled": {"_types", "target"},

@@ -11,6 +11,7 @@ import numpy as np
 import snaper
 from snaper import chunk, config, sampler, targets
 from snaper.config import Config
+from snaper.lapack import one_thread
 
 from .problems import start
 from .timing import in_turn, seconds
@@ -46,8 +47,8 @@ class Twice:
 
 def measure(problem: str, chains: int, warmup: int = 1000, draws: int = 1000) -> dict:
     """Seconds of a call, from beginning to result; and of its warm-up alone, as it is and with all
-    that is done for the metric done twice. What the two differ by is the metric's share: of the
-    fastest of many rounds, since what a machine does besides only adds.
+    that the metric's learner does done twice. What the two differ by is its share: of the fastest
+    rounds, since what a machine does besides only adds.
     """
     target, chosen = targets.get(problem), config.default()
     twice = replace(chosen, adapt=replace(chosen.adapt, metric=Twice(chosen.adapt.metric)))
@@ -60,6 +61,8 @@ def measure(problem: str, chains: int, warmup: int = 1000, draws: int = 1000) ->
     run()
     calls = [partial(_warm_up, target, each, jnp.asarray(x), warmup) for each in (chosen, twice)]
     gradients = [int(call().gradients) for call in calls]
+    if len({*gradients}) > 1:
+        raise RuntimeError(f"{problem} took {gradients} gradients: the two are not the same run.")
     timed = [partial(seconds, call) for call in (run, *calls)]
     rounds = int(np.clip(BUDGET / sum(call() for call in timed), *ROUNDS))
     whole, once, again = in_turn(*timed, rounds=rounds).T
@@ -77,7 +80,10 @@ def measure(problem: str, chains: int, warmup: int = 1000, draws: int = 1000) ->
 
 
 def _warm_up(target: snaper.Target, chosen: Config, x: jax.Array, count: int) -> chunk.Tally:
-    """All of it, recorded in one slot."""
+    """All of it, of which one transition is recorded."""
     state = sampler.init(jax.random.key(1), target, chosen, x, count)
-    record = chunk.empty(target, chosen, state, 1)
-    return chunk.compiled(state)(target, chosen, state, record, 0, count, count)[2]
+    record = chunk.empty(target, chosen, state, count)
+    with one_thread():  # as in a run
+        return jax.block_until_ready(
+            chunk.compiled(state)(target, chosen, state, record, 0, count, count)[2]
+        )

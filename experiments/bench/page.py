@@ -29,8 +29,8 @@ The plot is of the default; *snaper* has the criterion of the paper and a diagon
 LEARNING = """### Learning the metric
 
 Seconds of a call of 1000 transitions of warm-up and 1000 draws, without compilation; of its warm-up
-alone; and of that with all that is done for the metric done twice, on a copy, so that chains do the
-same. What it adds is the metric's share of the call. All are the fastest of many rounds.
+alone; and of that with all that the metric's learner does done twice, on a copy, so that chains do
+the same. What it adds is the metric's share of the call. All are the fastest of so many rounds.
 """
 SCALE = """### Scale
 

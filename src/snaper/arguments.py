@@ -75,7 +75,7 @@ def in_blocks(chosen: Config, at_once: int) -> Config:
     """With the gradients of so many chains at a time."""
     if not isinstance(chosen.move, hmc.Move):
         raise ValueError("at_once is for trajectories of HMC: leave it out with this preset.")
-    return replace(chosen, move=hmc.Move(at_once))
+    return replace(chosen, move=replace(chosen.move, at_once=at_once))
 
 
 def too_much(target: Target, chosen: Config, chains: int, slots: int, draws: int) -> str | None:

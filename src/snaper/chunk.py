@@ -8,13 +8,14 @@ import jax
 import jax.numpy as jnp
 
 from . import sampler
-from ._types import PerChain, Positions, Scalar
+from ._types import Key, PerChain, Positions, Scalar
 from .config import Config
 from .sampler import Info, State
 from .target import Target
 
 _BUFFER_BYTES = 32 * 2**20
 _MAX_SLOTS = 4096
+PER_CHAIN = 7  # statistics, at most
 _NOISE_BYTES = 2**20
 _MAX_AHEAD = 64
 
@@ -75,7 +76,7 @@ class Record:
 
 def capacity(num_chains: int, dim: int, itemsize: int) -> int:
     """Slots of the recording buffer: bounded memory, whatever the number of draws."""
-    bytes_per_slot = num_chains * ((dim + 4) * itemsize + 2)
+    bytes_per_slot = num_chains * (dim + PER_CHAIN) * itemsize
     return int(min(max(_BUFFER_BYTES // bytes_per_slot, 1), _MAX_SLOTS))
 
 
@@ -108,7 +109,7 @@ def _advance(
     zeros = jnp.zeros_like(state.chains.logp)
     tally = Tally(zero, zero, zeros, zeros, none, none)
     first_slot = -(-first // thin)
-    ahead = _ahead(state.chains.x)
+    ahead = min(_ahead(state.chains.x), record.shared.shape[0])  # short stretches need little
 
     def transition(noises, began, carry):
         done, _, state, record, tally = carry
@@ -143,7 +144,7 @@ def _advance(
         """As many transitions as their noise is drawn for at once."""
         began, state = carry[:2]
         numbers = state.step + jnp.arange(ahead, dtype=jnp.int32)
-        noises = jax.vmap(partial(sampler.noise, config, state))(numbers)
+        noises = _each(state.key)(partial(sampler.noise, config, state), numbers)
         end = jnp.minimum(began + ahead, num_steps)
         return jax.lax.while_loop(
             lambda carry: carry[0] < end, partial(until_due, noises, began, end), carry
@@ -153,6 +154,15 @@ def _advance(
         lambda carry: carry[0] < num_steps, batch, (zero, state, record, tally)
     )
     return carry[1:]
+
+
+def _each(key: Key):
+    """How to draw by many keys at once. With generators of other kinds, numbers of a key depend on
+    the keys beside it: there one follows the other.
+    """
+    if jax.random.key_impl(key) == "threefry2x32":
+        return lambda function, numbers: jax.vmap(function)(numbers)
+    return jax.lax.map
 
 
 def _ahead(x: jax.Array) -> int:

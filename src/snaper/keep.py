@@ -2,18 +2,18 @@
 
 from typing import Protocol
 
+import jax
 import numpy as np
 
-from .chunk import Record
 from .sampler import Info
 
 TRACES = ("step_size", "mean_trajectory_length", "criterion")  # all that findings need of warm-up
 
 
 class Kept(Protocol):
-    def add(self, record: Record, scalar: np.ndarray | None) -> None:
-        """Take over the rows of a stretch, as NumPy arrays, and the criterion's scalar of each.
-        They are copied: what NumPy is shown of an array on a CPU is the array itself.
+    def add(self, x: jax.Array, info: Info, scalar: jax.Array | None) -> None:
+        """Take over the statistics of a stretch, and of x and the criterion's scalar as many rows
+        as there are of these, copied: what NumPy is shown of an array on a CPU is the array itself.
         """
         ...
 
@@ -41,10 +41,9 @@ class Statistics:
         self._num_chains = num_chains
         self._rows: dict[str, list[np.ndarray]] = {name: [] for name in names}
 
-    def add(self, record: Record, scalar: np.ndarray | None) -> None:
-        info = record.info._asdict()
+    def add(self, x: jax.Array, info: Info, scalar: jax.Array | None) -> None:
         for name, rows in self._rows.items():
-            rows.append(info[name])
+            rows.append(getattr(info, name))
 
     def stats(self) -> dict[str, np.ndarray]:
         """By name, each [chain, draw]; what all chains share is repeated."""
@@ -76,14 +75,15 @@ class Draws:
         self._scalar = [np.zeros((0, num_chains))]
         self._statistics = Statistics(num_chains)
 
-    def add(self, record: Record, scalar: np.ndarray | None) -> None:
-        done = self._done + len(record.x)
-        self._make_room(done)
-        self._x[:, self._done : done] = np.swapaxes(record.x, 0, 1)
-        self._done = done
+    def add(self, x: jax.Array, info: Info, scalar: jax.Array | None) -> None:
+        count = len(info.step_size)
+        self._make_room(self._done + count)
+        rows = np.asarray(x)[:count]
+        self._x[:, self._done : self._done + count] = np.swapaxes(rows, 0, 1)
+        self._done += count
         if scalar is not None:
-            self._scalar.append(np.array(scalar))
-        self._statistics.add(record, scalar)
+            self._scalar.append(np.array(np.asarray(scalar)[:count]))
+        self._statistics.add(x, info, scalar)
 
     def _make_room(self, needed: int) -> None:
         """For twice what there was, at least: a run of unknown length is copied a few times."""
@@ -127,7 +127,7 @@ class Nothing:
         self.x = np.empty((num_chains, 0, dim), dtype)
         self.scalar: np.ndarray | None = None
 
-    def add(self, record: Record, scalar: np.ndarray | None) -> None:
+    def add(self, x: jax.Array, info: Info, scalar: jax.Array | None) -> None:
         pass
 
     def newest(self, count: int) -> dict[str, np.ndarray]:

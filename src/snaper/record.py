@@ -1,5 +1,6 @@
 """Sums over the transitions of a run, on the host; `keep` says what there is beside them."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from .chunk import Record, Tally
 from .keep import Kept
+from .sampler import Info
 from .watch import Watch
 
 K = TypeVar("K", bound=Kept)
@@ -43,10 +45,10 @@ class Recorder(Generic[K]):
         step_size = self.last.step_size
         if count:
             scalar = None if self.watch is None else self.watch.add(record.x, count)
-            used = _used((record, scalar), count)
-            record, scalar = jax.tree.map(lambda rows: np.asarray(rows)[:count], used)
-            self.kept.add(record, scalar)
-            step_size = float(record.info.step_size[-1])
+            record, scalar = _used((record, scalar), count)
+            info = _statistics(record, count)
+            self.kept.add(record.x, info, scalar)
+            step_size = float(info.step_size[-1])
         tally = jax.device_get(tally)
         self.done += num_steps
         self.last = Last(
@@ -60,6 +62,12 @@ class Recorder(Generic[K]):
         self.accept_prob += tally.accept_prob
         self.accepted += tally.accepted
         self.diverging += tally.diverging
+
+
+def _statistics(record: Record, count: int) -> Info:
+    """Of the first rows, as NumPy arrays of their own."""
+    shared, per_chain = (np.asarray(a)[:count] for a in (record.shared, record.per_chain))
+    return replace(record, shared=shared, per_chain=per_chain).info
 
 
 def num_kept(num_steps: int, thin: int) -> int:

@@ -18,6 +18,7 @@ from snaper.adapt import (
     HeldMetric,
     HeldMoments,
     Hyperparams,
+    LowRankMetric,
     Moments,
     Quarantine,
     Trust,
@@ -162,6 +163,26 @@ def test_steps_go_as_far_when_the_metric_changes_its_size():
     assert reach[1] == pytest.approx(2.0 * reach[0])  # by the search, as acceptance is one
     ratio = float(after.trajectory_length / before.trajectory_length)
     assert ratio < 0.1
+
+
+@pytest.mark.parametrize("metric", [DenseMetric(least_gain=0.0), LowRankMetric(least_gain=0.0)])
+def test_steps_go_as_far_when_the_metric_is_renewed(metric):
+    """Another metric, of another size, and times in its units."""
+    adaptation = Adaptation(metric=metric)
+    state = adaptation.init(KEY, chains(X))
+    for step in jnp.arange(20, 30):  # what is known changes, and the metric not yet
+        learner = metric.update(
+            state.metric, 9.0 * X, -X, jnp.ones(len(X)), state.moments, step, step
+        )
+        state = state._replace(metric=learner)
+    renewed = jax.jit(adaptation.renew)(state, jnp.asarray(20))
+    before, after = (adaptation.value(one, jnp.asarray(True)) for one in (state, renewed))
+    sizes = [float(one.metric.size()) for one in (before, after)]
+    assert abs(np.log(sizes[1] / sizes[0])) > 0.005
+    for name in ("step_size", "trajectory_length"):
+        times = [float(getattr(one, name)) for one in (before, after)]
+        reach = np.multiply(times, sizes)
+        assert reach[1] == pytest.approx(reach[0], rel=1e-5)
 
 
 def test_given_times_are_in_units_of_the_given_metric():

@@ -20,7 +20,7 @@ IDENTITY = Diagonal(jnp.ones(DIM))
 
 @partial(jax.jit, static_argnums=0)
 def integrate(logp, x, v, step_size, metric, num_steps):
-    """Velocities are those of y = L^-1 x, as `hmc.step` draws them."""
+    """Velocities are those of y = L^-1 x, as `hmc.noise` draws them."""
     start = metric.forward(v)
     end, w, gained = hmc.leapfrog(logp, hmc.init(logp, x), start, step_size, metric, num_steps)
     return end.x, w / metric.scale, end.logp, end.grad, gained

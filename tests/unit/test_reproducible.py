@@ -1,5 +1,6 @@
 """Draws depend on the seed, and on nothing that is only convenience."""
 
+import jax
 import numpy as np
 import pytest
 from helpers import NUM_CHAINS, normal_model
@@ -33,6 +34,13 @@ def same(run, other, thin=1):
 @pytest.mark.parametrize("chunk", [1, 7, 100])
 def test_chunks_change_no_bit(plain, chunk):
     same(sample(chunk=chunk), plain)
+
+
+@pytest.mark.parametrize("kind", ["rbg", "unsafe_rbg"])
+def test_chunks_change_no_bit_with_another_generator(kind):
+    """Whose numbers depend on the keys that are used beside them."""
+    seed = jax.random.key(3, impl=kind)
+    same(sample(seed=seed, chunk=7), sample(seed=seed, chunk=100))
 
 
 def test_progress_changes_no_bit(plain, capsys):

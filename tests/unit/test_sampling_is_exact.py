@@ -69,7 +69,9 @@ def test_no_chain_is_moved_in_sampling(state):
 
 
 def test_nothing_is_learnt_in_sampling(state):
-    now = state._replace(step=state.num_warmup)
+    """Not even when a metric would be due."""
+    now = state._replace(step=state.num_warmup + 1)
+    assert CONFIG.adapt.due(3, now.step, now.step + 1 - now.began)
     after, _ = STEP(TARGET, CONFIG, now)
     for before, later in zip(jax.tree.leaves(now.adapt), jax.tree.leaves(after.adapt), strict=True):
         np.testing.assert_array_equal(before, later)

@@ -15,6 +15,7 @@ SHAPES = [(), (1,), (7,), (64, 33), (3, 5, 11)]
 @pytest.mark.parametrize("name", ["normal", "uniform"])
 def test_equals_jax_number_for_number(name, dtype, shape):
     for seed in (0, 1, 2**31):
+        assert threefry._written_out(jax.random.key(seed))
         key = jax.random.fold_in(jax.random.key(seed), 5)
         ours = getattr(threefry, name)(key, shape, dtype)
         theirs = getattr(jax.random, name)(key, shape, dtype)

@@ -190,7 +190,9 @@ class Adaptation:
         return self.metric.due(dim, step, age)
 
     def renew(self, state: AdaptState, age: Scalar) -> AdaptState:
-        """Another metric, where that takes long; steps go as far as they did."""
+        """Another metric, where that takes long, of what is known after a transition; steps go as
+        far as they did.
+        """
         metric: Any = self.metric.renew(state.metric, state.moments, age)
         old, new = (self.metric.value(each, state.moments) for each in (state.metric, metric))
         unit = old.size() / new.size()
