@@ -1,8 +1,10 @@
 """What the dense metric and the criterion of the slowest function give, beside SNAPER."""
 
+import numpy as np
+
 from . import plan
-from .markdown import DASH, number, ratio, table
-from .percentiles import percentile
+from .markdown import DASH, between, number, ratio, share, table
+from .percentiles import interval, percentile
 from .problems import PROBLEMS
 from .results import PRINTED, Results
 from .settings import BEYOND
@@ -17,8 +19,8 @@ def section(results: Results) -> str:
 
 The default of `snaper.sample`: the metric from points and gradients, dense where correlations pay,
 and trajectories tuned for the function that mixes worst. Least ESS of squares per gradient, and
-total gradients to a classic R-hat below its threshold (90th percentiles), beside the SNAPER of the
-paper.
+total gradients to a classic R-hat below its threshold, beside the SNAPER of the paper. Fingerprints
+of the code are as above.
 
 {_efficiency(results)}
 
@@ -30,30 +32,33 @@ def _efficiency(results: Results) -> str:
     for problem, name in PROBLEMS.items():
         printed = PRINTED["efficiency"][problem]["snaper"]
         found = results.long(problem, BEYOND.name)
-        ours = [DASH] * 5
+        ours, rest = [DASH] * 5, [DASH] * 2
         if found is not None:
-            spread = [float(percentile(found.efficiency(), q)) for q in SPREAD]
-            ours = [*map(number, spread), str(found.seeds), ratio(spread[0], printed)]
-        rows.append([name, *ours[:4], number(printed), ours[4]])
-    heads = ["", "10th", "median", "90th", "seeds", "printed SNAPER", "ours/printed"]
-    return table(heads, rows, words=1)
+            values = found.efficiency()
+            low, middle, high = (float(percentile(values, q)) for q in SPREAD)
+            ends = between(interval(values, 10))
+            ours = [number(low), ends, number(middle), number(high), str(found.seeds)]
+            rest = [ratio(low, printed), found.code]
+        rows.append([name, *ours, number(printed), *rest])
+    heads = ["", "10th", "95 % interval", "median", "90th", "seeds", "printed SNAPER"]
+    return table([*heads, "ours/printed", "code"], rows, words=1)
 
 
 def _gradients(results: Results) -> str:
     rows = []
     for problem, name in PROBLEMS.items():
-        row = [name]
         for warmup in plan.SHORT_WARMUPS:
             found = results.short(problem, BEYOND.name, warmup)
             printed = PRINTED["gradients"][problem]["snaper"].get(str(warmup))
-            total = None if found is None else float(percentile(found.total("classic"), 90))
-            row += [
-                DASH if total is None else number(total),
-                number(printed, 2) if printed else DASH,
-                DASH if found is None else str(found.seeds),
-            ]
-        rows.append(row)
-    heads = [""]
-    for warmup in plan.SHORT_WARMUPS:
-        heads += [f"after {warmup}", "printed SNAPER", "seeds"]
+            ours = [DASH] * 5
+            if found is not None:
+                total = found.total("classic")
+                reached = share(int(np.sum(np.isfinite(total))), found.seeds)
+                high = number(float(percentile(total, 90)))
+                middle = number(float(percentile(total, 50)))
+                ours = [middle, high, between(interval(total, 90)), reached, found.code]
+            printed = number(printed, 2) if printed else DASH
+            rows.append([name, str(warmup), *ours[:4], printed, ours[4]])
+            name = ""
+    heads = ["", "warm-up", "median", "90th", "95 % interval", "reached", "printed SNAPER", "code"]
     return table(heads, rows, words=1)
