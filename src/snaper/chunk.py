@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from . import sampler
-from ._types import Key, PerChain, Positions, Scalar
+from ._types import PerChain, Positions, Scalar
 from .config import Config
 from .sampler import Info, State
 from .target import Target
@@ -35,6 +35,23 @@ class Tally(NamedTuple):
     accept_prob: PerChain
     accepted: PerChain
     diverging: PerChain
+
+    @classmethod
+    def none(cls, like: PerChain) -> "Tally":
+        """Of no transition yet."""
+        zero, zeros = jnp.zeros((), jnp.int32), jnp.zeros(like.shape, jnp.int32)
+        return cls(zero, zero, jnp.zeros_like(like), jnp.zeros_like(like), zeros, zeros)
+
+    def after(self, info: Info, max_leapfrog: int) -> "Tally":
+        """With one transition more."""
+        return Tally(
+            self.gradients + jnp.max(info.n_steps),  # chains move in lock-step
+            self.capped + jnp.any(info.n_steps >= max_leapfrog).astype(jnp.int32),
+            self.lp + info.lp,
+            self.accept_prob + info.acceptance_rate,
+            self.accepted + info.is_accepted.astype(jnp.int32),
+            self.diverging + info.diverging.astype(jnp.int32),
+        )
 
 
 @partial(
@@ -104,10 +121,6 @@ def _advance(
     slot is written until the transition that it is for, which is the last to write it; a slot whose
     transition is not reached holds a leftover and is not read.
     """
-    none = jnp.zeros(state.chains.logp.shape, jnp.int32)
-    zero = jnp.zeros((), jnp.int32)
-    zeros = jnp.zeros_like(state.chains.logp)
-    tally = Tally(zero, zero, zeros, zeros, none, none)
     first_slot = -(-first // thin)
     ahead = min(_ahead(state.chains.x), record.shared.shape[0])  # short stretches need little
 
@@ -120,14 +133,7 @@ def _advance(
         record = jax.tree.map(
             lambda rows, new: jax.lax.dynamic_update_index_in_dim(rows, new, slot, 0), record, row
         )
-        tally = Tally(
-            tally.gradients + jnp.max(info.n_steps),  # chains move in lock-step
-            tally.capped + jnp.any(info.n_steps >= config.max_leapfrog).astype(jnp.int32),
-            tally.lp + info.lp,
-            tally.accept_prob + info.acceptance_rate,
-            tally.accepted + info.is_accepted.astype(jnp.int32),
-            tally.diverging + info.diverging.astype(jnp.int32),
-        )
+        tally = tally.after(info, config.max_leapfrog)
         return done + 1, sampler.due(config, state), state, record, tally
 
     def until_due(noises, began, end, carry):
@@ -143,26 +149,27 @@ def _advance(
     def batch(carry):
         """As many transitions as their noise is drawn for at once."""
         began, state = carry[:2]
-        numbers = state.step + jnp.arange(ahead, dtype=jnp.int32)
-        noises = _each(state.key)(partial(sampler.noise, config, state), numbers)
+        noises = _noises(config, state, ahead)
         end = jnp.minimum(began + ahead, num_steps)
         return jax.lax.while_loop(
             lambda carry: carry[0] < end, partial(until_due, noises, began, end), carry
         )
 
+    none, tally = jnp.zeros((), jnp.int32), Tally.none(state.chains.logp)
     carry = jax.lax.while_loop(
-        lambda carry: carry[0] < num_steps, batch, (zero, state, record, tally)
+        lambda carry: carry[0] < num_steps, batch, (none, state, record, tally)
     )
     return carry[1:]
 
 
-def _each(key: Key):
-    """How to draw by many keys at once. With generators of other kinds, numbers of a key depend on
-    the keys beside it: there one follows the other.
+def _noises(config: Config, state: State, count: int) -> sampler.Noise:
+    """Of so many transitions to come, at once; with generators of other kinds one by one, since
+    there the numbers of a key depend on the keys beside it.
     """
-    if jax.random.key_impl(key) == "threefry2x32":
-        return lambda function, numbers: jax.vmap(function)(numbers)
-    return jax.lax.map
+    draw = partial(sampler.noise, config, state)
+    numbers = state.step + jnp.arange(count, dtype=jnp.int32)
+    together = jax.random.key_impl(state.key) == "threefry2x32"
+    return jax.vmap(draw)(numbers) if together else jax.lax.map(draw, numbers)
 
 
 def _ahead(x: jax.Array) -> int:
