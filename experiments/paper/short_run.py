@@ -14,7 +14,8 @@ from .settings import Setting
 THRESHOLD = 1.01
 MAX_DRAWS = 30_000
 FEWER_DRAWS = {"stochastic-volatility": 10_000}  # five times what most seeds take
-ENOUGH = 0.95  # of the seeds; those that take longer are counted as not there yet
+ENOUGH = 0.95  # of the seeds,
+LONGER = 1.5  # and so many times the draws that they took; others are counted as not there yet
 RULES = ("classic", "split")
 
 
@@ -33,7 +34,9 @@ def measure(
         for kind in ("gradients", "draws")
         for rule in RULES
     }
-    for draws in range(SLOTS, max_draws + 1, SLOTS):
+    draws, waiting = 0, True
+    while draws < max_draws:
+        draws += SLOTS
         record, tally = batch.draw()
         gradients += np.asarray(tally.gradients)
         watched, found = _look(watched, record.x, moments.mean)
@@ -41,9 +44,11 @@ def measure(
             now = (stopped[f"draws_{rule}"] < 0) & (np.asarray(rhat) < THRESHOLD)
             stopped[f"draws_{rule}"][now] = draws
             stopped[f"gradients_{rule}"][now] = gradients[now]
-        done = np.mean([stopped[f"draws_{rule}"] > 0 for rule in RULES], axis=1)
-        if np.all(done >= ENOUGH):
+        done = np.array([stopped[f"draws_{rule}"] > 0 for rule in RULES])
+        if np.all(done):
             break
+        if waiting and np.all(np.mean(done, axis=1) >= ENOUGH):
+            waiting, max_draws = False, min(max_draws, int(LONGER * draws))
     return {"warmup_gradients": np.asarray(warming.gradients), **stopped}
 
 

@@ -15,6 +15,7 @@ from . import ema
 from .due import FIRST, due
 from .metric import squared_width
 from .moments import MomentsState, limited, stale
+from .root import halves
 
 
 class DenseState(NamedTuple):
@@ -44,11 +45,9 @@ def fisher(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
     points = (1.0 - lost) * covariance / units + ridge
     grads = (1.0 - lost) * grad_covariance * units + ridge
     lower = jnp.linalg.cholesky(grads)
-    values, vectors = jnp.linalg.eigh(product(product(lower.T, points), lower))
-    roots = jnp.maximum(values, 1e-12) ** 0.25
-    solved = jax.scipy.linalg.solve_triangular(lower.T, vectors * roots, lower=False)
-    inverse = product((vectors / roots).T, lower.T)
-    return scale[:, None] * solved, inverse / scale
+    half, inverse = halves(product(product(lower.T, points), lower))
+    solved = jax.scipy.linalg.solve_triangular(lower.T, half, lower=False)
+    return scale[:, None] * solved, product(inverse, lower.T) / scale
 
 
 def plain(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):

@@ -36,10 +36,11 @@ def _solve(phi, innovations):
     if length <= BLOCK:
         return _product(innovations, powers)
     blocks = jnp.pad(innovations, (0, -length % block)).reshape(-1, block)
-    last = _solve(phi**block, _product(blocks[:-1], powers[:, -1]))
+    last = _solve(phi**block, jnp.sum(blocks[:-1] * powers[:, -1], axis=-1))
     blocks = blocks.at[1:, 0].add(phi * last)
     return _product(blocks, powers).reshape(-1)[:length]
 
 
 def _product(a, b):
-    return jnp.matmul(a, b, precision="highest")  # by default GPUs keep 10 bits of a factor
+    """Of small matrices: a sum is faster than a product of each chain's own, and keeps all bits."""
+    return jnp.sum(a[..., :, None] * b, axis=-2)
