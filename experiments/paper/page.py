@@ -8,7 +8,7 @@ writes DIRECTORY.md and DIRECTORY/figures.
 import argparse
 from pathlib import Path
 
-from . import beyond, cells, cost, figures, plan, riddle, tables, verdict
+from . import beyond, cells, cost, figures, plan, riddle, seen, tables, verdict
 from .long_run import DRAWS
 from .percentiles import LEVEL, RESAMPLES
 from .problems import CHAINS, PROBLEMS
@@ -85,6 +85,7 @@ def text(results: Results) -> str:
         riddle.table_of_agreement(results),
         riddle.sentences(results),
         riddle.conclusion(results),
+        seen.section(results),
         beyond.section(results),
         "## Figures",
         "Drawn from the same files; each is there as SVG too.",

@@ -78,6 +78,11 @@ class Results:
         found = {n: self._columns(plan.grid_cell(problem, name)) for n, name in names.items()}
         return {n: columns for n, columns in found.items() if columns is not None}
 
+    def tails(self) -> list[dict]:
+        """What runs saw of the tails; nothing if it was not measured."""
+        path = self.root / "tails.json"
+        return json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+
     def cells(self) -> Iterator[dict]:
         """Every cell, with what it took."""
         for path in sorted(self.root.glob("*/*/*.json")):

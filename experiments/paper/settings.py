@@ -29,7 +29,7 @@ class Setting:
     """A column of a table, or a point of a sweep."""
 
     name: str
-    preset: str = "default"  # "default", "paper", "nuts" or "beyond"
+    preset: str = "default"  # or "paper", "nuts", "beyond", "careful"
     criterion: int = 0
     rate: float = 0.05
     leapfrogs: float = 0.0
@@ -50,6 +50,7 @@ LEARNT = (
 PAPER = tuple(replace(each, name=f"paper-{each.name}", preset="paper") for each in LEARNT)
 NUTS = Setting("nuts", preset="nuts")
 BEYOND = Setting("beyond", preset="beyond")
+CAREFUL = Setting("careful", preset="careful")
 
 
 def fixed(leapfrogs: int) -> Setting:
@@ -63,6 +64,8 @@ def base(name: str) -> Config:
         chosen = nuts.adaptive()
     elif name == "beyond":
         chosen = preset("default")
+    elif name == "careful":
+        chosen = preset("default", target_accept=0.95)
     else:
         chosen = preset(name, "snaper", "diagonal")
     return replace(chosen, jitter=Shared(chosen.jitter))
@@ -71,7 +74,7 @@ def base(name: str) -> Config:
 def config(name: str, numbers: Numbers) -> Config:
     """The preset with a setting's numbers in it, inside a compiled function."""
     chosen = base(name)
-    if name in ("nuts", "beyond"):
+    if name not in ("default", "paper"):
         return chosen
     learner = chosen.adapt.trajectory
     assert isinstance(learner, TrajectoryLength)

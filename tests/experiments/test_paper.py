@@ -1,17 +1,21 @@
 """The paper's experiments: a seed is the same in any batch, and no cell is measured twice."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal, spearmanr
 
 from experiments.paper import __main__ as measuring
-from experiments.paper import cells, long_run, settings, short_run, spectrum, traces
+from experiments.paper import cells, long_run, seen, settings, short_run, spectrum, tails, traces
 from experiments.paper.cells import Cell
 from experiments.paper.percentiles import interval, percentile
 from experiments.paper.plan import Task
 from experiments.paper.rhat import classic
 from snaper.diagnostics import stream
+from snaper.targets._data import load
 
 PROBLEM = "logistic-regression"
 SNAPER = settings.LEARNT[0]
@@ -97,3 +101,81 @@ def test_lengths_under_exact_dynamics():
     assert spectrum.best("chees", 0.01) == pytest.approx(spectrum.best_alone(), rel=0.01)
     assert spectrum.best("chees", 0.5) < 0.6
     assert spectrum.best("snaper", 0.5) == pytest.approx(0.895, abs=2e-3)
+
+
+def test_seeds_just_behind_the_others_are_waited_for(monkeypatch):
+    """95 of 100 are there after 20 draws, three after 30, which is half as many again, one later
+    and one never.
+    """
+    there = np.array([20] * 95 + [30] * 3 + [40] + [10**6])
+    seeds = range(len(there))
+
+    chains, moments = SimpleNamespace(x=jnp.zeros((100, 2, 1))), SimpleNamespace(mean=None)
+
+    class Batch:
+        drawn = 0
+        states = SimpleNamespace(chains=chains, adapt=SimpleNamespace(moments=moments))
+
+        def __init__(self, *_, **__):
+            pass
+
+        def warm_up(self):
+            return SimpleNamespace(gradients=np.full(len(there), 7))
+
+        def draw(self):
+            self.drawn += short_run.SLOTS
+            return SimpleNamespace(x=self.drawn), SimpleNamespace(gradients=5)
+
+    monkeypatch.setattr(short_run, "Batch", Batch)
+    monkeypatch.setattr(
+        short_run, "_look", lambda watched, drawn, _: (watched, [np.where(drawn < there, 2, 1)] * 2)
+    )
+    found = short_run.measure(PROBLEM, SNAPER, seeds, warmup=1)
+    np.testing.assert_array_equal(found["draws_split"], np.where(there <= 30, there, -1))
+    np.testing.assert_array_equal(found["gradients_classic"], np.where(there <= 30, there // 2, -1))
+
+
+def test_one_chain_far_out_is_found():
+    x = np.random.default_rng(0).normal(size=(5, 8, 200, 3))
+    x[2, 3, :100, 1] += 4.0
+    moves = np.full((5, 8), 0.9)
+    moves[2, 3] = 0.5
+    found = tails.summary(PROBLEM, x, moves, np.full(5, 100.0))
+    assert np.argmin(found["efficiency"]) == np.argmax(found["fourth_moment"]) == 2
+    assert found["loudest_accepts"] == [0.9, 0.9, 0.5, 0.9, 0.9]
+    np.testing.assert_allclose(found["loudest_share"][2], 7 / 8, atol=0.02)  # one chain of eight
+    alone = np.delete(found["efficiency"], 2)
+    assert found["efficiency"][2] < found["together"] < np.min(alone)
+    assert "narrow" not in found
+
+
+def test_the_narrow_place_has_its_share_of_the_posterior():
+    """By the density of the observations itself, on another grid."""
+    data = load("brownian_bridge")
+    steps = np.flatnonzero(data["observed"]) + 1.0
+    values = data["values"][data["observed"]]
+    log_walk, log_noise = np.linspace(-4.2, 0.2, 45), np.linspace(-9.0, 0.0, 181)
+    shared = np.minimum.outer(steps, steps)
+    log_p = np.array(
+        [
+            [
+                multivariate_normal.logpdf(
+                    values, cov=np.exp(2 * a) * shared + np.exp(2 * b) * np.eye(len(steps))
+                )
+                - (a**2 + b**2) / 8
+                for b in log_noise
+            ]
+            for a in log_walk
+        ]
+    )
+    p = np.sum(np.exp(log_p - np.max(log_p)), axis=0)
+    low = np.log(np.logaddexp(tails.narrow_below(), 0.0))  # of the noise itself
+    below = np.interp(low, log_noise, np.cumsum(p) / np.sum(p))
+    np.testing.assert_allclose(below, tails.NARROW, rtol=0.1)
+
+
+def test_rank_correlation():
+    a = np.array([3.0, 1.0, 2.0, 2.0, 7.0])
+    b = np.array([1.0, 5.0, 4.0, 0.5, 0.0])
+    np.testing.assert_allclose(seen.correlation(a, b), spearmanr(a, b).statistic)
+    np.testing.assert_allclose(seen.correlation(a, np.exp(a)), 1.0)
