@@ -25,7 +25,7 @@ def measure(problem: str, chains: int, count: int = 300, warmup: int = 500) -> d
     step = jax.jit(_step, static_argnums=1, compiler_options=options)
     found = {}
     for phase, state in {"warm-up": warming, "sampling": sampling}.items():
-        buffer = stretch.buffer(chains, target, None)
+        buffer = stretch.Buffer(count)
         advance = partial(buffer.advance, target, chosen, state, 0, count, 1)
         _, record, _ = advance()
         steps = np.asarray(record.info.n_steps)[:count]

@@ -45,7 +45,7 @@ def fisher(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
     points = (1.0 - lost) * covariance / units + ridge
     grads = (1.0 - lost) * grad_covariance * units + ridge
     lower = jnp.linalg.cholesky(grads)
-    half, inverse = halves(product(product(lower.T, points), lower))
+    half, inverse = halves(points, lower)
     solved = jax.scipy.linalg.solve_triangular(lower.T, half, lower=False)
     return scale[:, None] * solved, product(inverse, lower.T) / scale
 

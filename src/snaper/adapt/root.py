@@ -1,4 +1,4 @@
-"""The square root of a covariance, cut in halves."""
+"""The square root inside of a geometric mean, cut in halves."""
 
 import jax
 import jax.numpy as jnp
@@ -6,46 +6,44 @@ import jax.numpy as jnp
 from ..metric import product
 
 
-def halves(matrix: jax.Array) -> tuple[jax.Array, jax.Array]:
-    r"""F with $F F^T = A^{1/2}$, and its inverse, by what is fastest where it is computed: on a CPU
-    that are eigenvectors, elsewhere, where many small steps take long, matrix products.
+def halves(points: jax.Array, lower: jax.Array) -> tuple[jax.Array, jax.Array]:
+    r"""F with $F F^T = (C^T X C)^{1/2}$ and its inverse, for a covariance X and a triangle C, by
+    what is fastest where it is computed: on a CPU that is by eigenvectors, elsewhere, where many
+    small steps take long, by products of matrices.
     """
-    return jax.lax.platform_dependent(matrix, cpu=by_eigenvectors, default=by_products)
+    return jax.lax.platform_dependent(points, lower, cpu=by_eigenvectors, default=by_products)
 
 
-def by_eigenvectors(matrix: jax.Array) -> tuple[jax.Array, jax.Array]:
-    values, vectors = jnp.linalg.eigh(matrix)
+def by_eigenvectors(points: jax.Array, lower: jax.Array) -> tuple[jax.Array, jax.Array]:
+    values, vectors = jnp.linalg.eigh(product(product(lower.T, points), lower))
     lengths = jnp.maximum(values, 1e-12) ** 0.25
     return vectors * lengths, (vectors / lengths).T
 
 
-def by_products(matrix: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Newton's iteration for root and inverse root together, each turn scaled for the smallest
-    eigenvalue that may be left. Eigenvalues are told from rounding with a ridge of its size.
+def by_products(points: jax.Array, lower: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """With X = K K^T, the root is the positive factor of B = C^T K = root U. Newton's iteration
+    finds U, each turn scaled for the smallest singular value that may be left.
     """
-    identity = jnp.eye(len(matrix), dtype=matrix.dtype)
-    eps = float(jnp.finfo(matrix.dtype).eps)
-    size = jnp.linalg.norm(matrix)
+    whole = product(lower.T, jnp.linalg.cholesky(points))
 
-    def turn(pair, scale):
-        root, inverse = pair
-        closer = scale * (1.5 * identity - 0.5 * scale**2 * product(inverse, root))
-        root, inverse = product(root, closer), product(closer, inverse)
-        return ((root + root.T) / 2, (inverse + inverse.T) / 2), None
+    def turn(x, scale):
+        return scale * (1.5 * x - 0.5 * scale**2 * product(x, product(x.T, x))), None
 
-    start = (matrix / size + eps * identity, identity)
-    scales = jnp.asarray(_scales(eps**0.5), matrix.dtype)
-    (root, _), _ = jax.lax.scan(turn, start, scales)
-    half = jnp.linalg.cholesky(root) * jnp.sqrt(jnp.sqrt(size))
+    smallest = float(jnp.finfo(points.dtype).eps) ** 0.75
+    scales = jnp.asarray(_scales(smallest), points.dtype)
+    turned, _ = jax.lax.scan(turn, whole / jnp.linalg.norm(whole), scales)
+    root = product(whole, turned.T)
+    half = jnp.linalg.cholesky((root + root.T) / 2)
+    identity = jnp.eye(len(half), dtype=half.dtype)
     return half, jax.scipy.linalg.solve_triangular(half, identity, lower=True)
 
 
 def _scales(smallest: float) -> list[float]:
-    """Of the turns until roots between `smallest` and one are one: with them, either end of that
-    interval is brought as near to one as the other.
+    """Of the turns until all singular values between `smallest` and one are one: with them, either
+    end of that interval is brought as near to one as the other.
     """
     scales = []
-    while smallest < 1.0 - 1e-6:
+    while smallest < 1.0 - 1e-7:
         scales.append((3.0 / (1.0 + smallest + smallest**2)) ** 0.5)
         smallest *= scales[-1] * (1.5 - 0.5 * (scales[-1] * smallest) ** 2)
     return scales
