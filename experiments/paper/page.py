@@ -9,11 +9,12 @@ import argparse
 from pathlib import Path
 
 from . import beyond, cells, cost, figures, plan, riddle, seen, tables, verdict
+from .batch import SLOTS
 from .long_run import DRAWS
 from .percentiles import LEVEL, RESAMPLES
 from .problems import CHAINS, PROBLEMS
 from .results import Results
-from .short_run import ENOUGH, FEWER_DRAWS, MAX_DRAWS, THRESHOLD
+from .short_run import ENOUGH, FEWER_DRAWS, LONGER, MAX_DRAWS, THRESHOLD
 
 FIGURES = "figures"
 
@@ -57,11 +58,11 @@ def text(results: Results) -> str:
         f"90th percentile over seeds of the gradients of warm-up and sampling together, and of"
         f" sampling alone, until every coordinate's R-hat is below {THRESHOLD}. *classic* is the"
         f" rule without square root and without splitting, *split* the usual split R-hat. R-hat is"
-        f" looked at every ten draws. When {100 * ENOUGH:.0f} % of the seeds of a batch are there"
-        f" by both rules, the others have half as many draws again to get there (in cells of older"
-        f" states none, which is why many have 95 of 100; at most {_most_draws()}); *reached*"
-        f" counts those that were, and the others count as infinite, which can only raise a"
-        f" percentile. NUTS is counted in"
+        f" looked at every {SLOTS} draws. When {100 * ENOUGH:.0f} % of the seeds of a batch are"
+        f" there by both rules, the others have {100 * (LONGER - 1):.0f} % more draws, up to the"
+        f" next look, to get there, and at most {_most_draws()} in all; batches of older states"
+        f" ended at once. *Reached* counts those that were there, and the others count as infinite,"
+        f" which can only raise a percentile. NUTS is counted in"
         f" lock-step. The last column is a fingerprint of the code that decides draws: rows that"
         f" differ in it are of different states, of which the later ones let the cap on leapfrog"
         f" steps grow three times as fast in warm-up (default preset only).",

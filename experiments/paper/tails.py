@@ -7,12 +7,14 @@ writes tails.json among the results, what is missing of it.
 
 import argparse
 import json
+import os
 import time
 from pathlib import Path
 
 import jax
 import numpy as np
 
+from snaper import targets
 from snaper.diagnostics.ess import ess_of_squares
 from snaper.targets._data import load
 
@@ -29,7 +31,6 @@ WANTED = {
 }
 SEEDS, WARMUP, DRAWS = 40, 2000, 1000
 NARROW = 0.01  # share of the Brownian bridge's posterior that is called narrow
-_NOISE = 31  # its coordinate that is the noise of the observations
 
 _sizes = jax.jit(ess_of_squares)
 
@@ -54,10 +55,13 @@ def summary(problem: str, x: np.ndarray, moves: np.ndarray, gradients: np.ndarra
     chains = x.shape[1]
     sizes = np.array([_sizes(each) for each in x]) / (chains * gradients[:, None])
     worst = np.argmin(sizes, axis=1)
-    z = (x - np.mean(x, axis=(0, 1, 2))) / np.std(x, axis=(0, 1, 2))
+    every = {"axis": (0, 1, 2), "dtype": float}  # millions, which single precision adds up badly
+    z = (x - np.mean(x, **every)) / np.std(x, **every)
     fourth = np.mean(z**4, axis=(1, 2))  # [seed, dim]
     loudest, shares = zip(*map(_loudest, x, worst), strict=True)
     moving = np.all(moves > 0, axis=1)
+    if not np.any(moving):
+        raise ValueError("In every seed some chain never moved: use more of them.")
     together = np.asarray(_sizes(x[moving].reshape(-1, *x.shape[2:])))
     together = together / (np.sum(moving) * chains * np.mean(gradients[moving]))
     slowest = int(np.argmin(together))
@@ -71,7 +75,10 @@ def summary(problem: str, x: np.ndarray, moves: np.ndarray, gradients: np.ndarra
         "seeds_together": int(np.sum(moving)),
     }
     if problem == "brownian-bridge":
-        found["narrow"] = np.mean(x[..., _NOISE] < narrow_below(), axis=(1, 2))
+        target = targets.get(problem)
+        names = [target.coordinate_name(i) for i in range(target.dim)]
+        noise = x[..., names.index("observation_noise_scale")]
+        found["narrow"] = np.mean(noise < narrow_below(), axis=(1, 2))
     return {name: np.asarray(value).tolist() for name, value in found.items()}
 
 
@@ -117,7 +124,9 @@ def main() -> None:
             about = {"problem": problem, "setting": setting.name, "seeds": SEEDS}
             about |= {"warmup": WARMUP, "draws": DRAWS, **cells.machine()}
             whole["runs"].append({**about, **found})
-            path.write_text(json.dumps(whole) + "\n", encoding="utf-8")
+            partial = path.with_suffix(".part")
+            partial.write_text(json.dumps(whole) + "\n", encoding="utf-8")
+            os.replace(partial, path)
             print(f"{problem} {setting.name}: {time.monotonic() - began:.0f} s", flush=True)
 
 

@@ -13,8 +13,8 @@ from .config import Config
 from .sampler import Info, State
 from .target import Target
 
-_BUFFER_BYTES = 8 * 2**20
-_MAX_SLOTS = 512
+_BUFFER_BYTES = 32 * 2**20
+_MAX_SLOTS = 4096
 PER_CHAIN = 7  # statistics, at most
 _NOISE_BYTES = 2**20
 _MAX_AHEAD = 64
@@ -92,7 +92,7 @@ class Record:
 
 
 def capacity(num_chains: int, dim: int, itemsize: int) -> int:
-    """Slots of a recording buffer: bounded memory, whatever the number of draws."""
+    """Slots of the recording buffer: bounded memory, whatever the number of draws."""
     bytes_per_slot = num_chains * (dim + PER_CHAIN) * itemsize
     return int(min(max(_BUFFER_BYTES // bytes_per_slot, 1), _MAX_SLOTS))
 

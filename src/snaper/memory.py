@@ -9,10 +9,8 @@ _PER_METRIC = 10  # arrays [dim, dim] of a dense metric and its learner
 
 
 def device_bytes(chains: int, dim: int, itemsize: int, slots: int, dense: bool) -> int:
-    """On the device, whatever the number of draws, of which `slots` at a time are recorded in each
-    of two places; the log density's own workspace is not in it.
-    """
-    arrays = (_PER_CHAIN + 2 * slots) * chains * dim + _PER_METRIC * dim**2 * dense
+    """On the device, whatever the number of draws; the log density's own workspace is not in it."""
+    arrays = (_PER_CHAIN + slots) * chains * dim + _PER_METRIC * dim**2 * dense
     return itemsize * arrays
 
 

@@ -39,18 +39,13 @@ class Recorder(Generic[K]):
         self.accepted = np.zeros(num_chains, int)
         self.diverging = np.zeros(num_chains, int)
 
-    def follow(self, record: Record, tally: Tally, first: int, num_steps: int) -> "Piece":
-        """Begin to take over transitions from number `first` on. Nothing is waited for."""
-        count = num_kept(first + num_steps, self.thin) - num_kept(first, self.thin)
-        scalar = None if self.watch is None or not count else self.watch.add(record.x, count)
-        record, scalar = _used((record, scalar), count)
-        return Piece(record, scalar, tally, count, num_steps)
-
-    def take(self, piece: "Piece") -> None:
-        """Take over the transitions that followed those seen so far."""
-        record, scalar, tally, count, num_steps = piece
+    def append(self, record: Record, tally: Tally, num_steps: int) -> None:
+        """Take over a stretch of transitions that followed those seen so far."""
+        count = num_kept(self.done + num_steps, self.thin) - num_kept(self.done, self.thin)
         step_size = self.last.step_size
         if count:
+            scalar = None if self.watch is None else self.watch.add(record.x, count)
+            record, scalar = _used((record, scalar), count)
             info = _statistics(record, count)
             self.kept.add(record.x, info, scalar)
             step_size = float(info.step_size[-1])
@@ -69,16 +64,6 @@ class Recorder(Generic[K]):
         self.diverging += tally.diverging
 
 
-class Piece(NamedTuple):
-    """Transitions that are still being computed."""
-
-    record: Record
-    scalar: jax.Array | None  # the criterion's, of each recorded one
-    tally: Tally
-    recorded: int
-    num_steps: int
-
-
 def _statistics(record: Record, count: int) -> Info:
     """Of the first rows, as NumPy arrays of their own."""
     shared, per_chain = (np.asarray(a)[:count] for a in (record.shared, record.per_chain))
@@ -95,7 +80,8 @@ def _used(rows: T, count: int) -> T:
     is not brought over for nothing. In few sizes, since each is compiled.
     """
     slots, device = next((a.shape[0], a.devices()) for a in jax.tree.leaves(rows))
-    size = slots // 8 if count <= slots // 8 else slots
+    sizes = (slots // 64, slots // 8)
+    size = next((size for size in sizes if size >= count), slots)
     if size == slots or {each.platform for each in device} == {"cpu"}:
         return rows
     return _first(rows, size)

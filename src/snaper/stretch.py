@@ -51,25 +51,24 @@ class Whole:
 
 
 class Buffer:
-    """Where the compiled function records transitions: two places in turn, so that one is read
-    while the other is written; each is made when it is first needed.
+    """Where the compiled function records transitions, over and over in one place; made when it is
+    first needed.
     """
 
     def __init__(self, slots: int):
         self.slots = slots
-        self._places: list[Record] = []
+        self._record: Record | None = None
 
     def advance(
         self, target: Target, config: Config, state: State, first: int, size: int, thin: int
     ) -> tuple[State, Record, Tally]:
-        """As `chunk.advance`; the record is gone when this is called twice again."""
-        if len(self._places) == 2:
-            record = self._places.pop(0)
-        else:
+        """As `chunk.advance`; the record is gone when this is called again."""
+        record, self._record = self._record, None
+        if record is None:
             record = chunk.empty(target, config, state, self.slots)
         compiled = chunk.compiled(state)
         state, record, tally = compiled(target, config, state, record, first, size, thin)
-        self._places.append(record)
+        self._record = record
         return state, record, tally
 
 
@@ -87,19 +86,14 @@ def advance(
     num_steps: int,
     buffer: Buffer,
 ) -> State:
-    """A stretch of transitions, recorded. Longer ones than a place of the buffer holds are cut in
-    pieces, of which one is taken over while the next is computed.
-    """
-    done, before = recorder.done, None
+    """A stretch of transitions, recorded. Longer ones than the buffer holds are cut in pieces."""
     while num_steps > 0:
-        first_slot = -(-done // recorder.thin)
+        first_slot = -(-recorder.done // recorder.thin)
         last = (first_slot + buffer.slots - 1) * recorder.thin  # the transition that fills it
-        size = min(num_steps, last - done + 1)
-        state, record, tally = buffer.advance(target, config, state, done, size, recorder.thin)
-        now = recorder.follow(record, tally, done, size)
-        if before is not None:
-            recorder.take(before)
-        before, done, num_steps = now, done + size, num_steps - size
-    if before is not None:
-        recorder.take(before)
+        size = min(num_steps, last - recorder.done + 1)
+        state, record, tally = buffer.advance(
+            target, config, state, recorder.done, size, recorder.thin
+        )
+        recorder.append(record, tally, size)
+        num_steps -= size
     return state

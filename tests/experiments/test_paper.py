@@ -1,5 +1,6 @@
 """The paper's experiments: a seed is the same in any batch, and no cell is measured twice."""
 
+import json
 from types import SimpleNamespace
 
 import jax
@@ -13,6 +14,7 @@ from experiments.paper import cells, long_run, seen, settings, short_run, spectr
 from experiments.paper.cells import Cell
 from experiments.paper.percentiles import interval, percentile
 from experiments.paper.plan import Task
+from experiments.paper.results import Results
 from experiments.paper.rhat import classic
 from snaper.diagnostics import stream
 from snaper.targets._data import load
@@ -103,11 +105,12 @@ def test_lengths_under_exact_dynamics():
     assert spectrum.best("snaper", 0.5) == pytest.approx(0.895, abs=2e-3)
 
 
-def test_seeds_just_behind_the_others_are_waited_for(monkeypatch):
-    """95 of 100 are there after 20 draws, three after 30, which is half as many again, one later
-    and one never.
+@pytest.mark.parametrize(("first", "last"), [(20, 30), (30, 50)])
+def test_seeds_just_behind_the_others_are_waited_for(monkeypatch, first, last):
+    """95 of 100 are there first, three after half as many draws again, up to the next look, one
+    later and one never.
     """
-    there = np.array([20] * 95 + [30] * 3 + [40] + [10**6])
+    there = np.array([first] * 95 + [last] * 3 + [last + 10] + [10**6])
     seeds = range(len(there))
 
     chains, moments = SimpleNamespace(x=jnp.zeros((100, 2, 1))), SimpleNamespace(mean=None)
@@ -131,8 +134,10 @@ def test_seeds_just_behind_the_others_are_waited_for(monkeypatch):
         short_run, "_look", lambda watched, drawn, _: (watched, [np.where(drawn < there, 2, 1)] * 2)
     )
     found = short_run.measure(PROBLEM, SNAPER, seeds, warmup=1)
-    np.testing.assert_array_equal(found["draws_split"], np.where(there <= 30, there, -1))
-    np.testing.assert_array_equal(found["gradients_classic"], np.where(there <= 30, there // 2, -1))
+    np.testing.assert_array_equal(found["draws_split"], np.where(there <= last, there, -1))
+    np.testing.assert_array_equal(
+        found["gradients_classic"], np.where(there <= last, there // 2, -1)
+    )
 
 
 def test_one_chain_far_out_is_found():
@@ -179,3 +184,30 @@ def test_rank_correlation():
     b = np.array([1.0, 5.0, 4.0, 0.5, 0.0])
     np.testing.assert_allclose(seen.correlation(a, b), spearmanr(a, b).statistic)
     np.testing.assert_allclose(seen.correlation(a, np.exp(a)), 1.0)
+
+
+def invented(setting, rising):
+    """A run on the Brownian bridge whose seeds saw more the worse they look, or the better."""
+    seen = np.linspace(0.0, 0.012, 20)
+    size = np.linspace(1.0, 2.0, 20)[:: 1 if rising else -1]
+    about = {"problem": "brownian-bridge", "setting": setting, "device": "cpu", "seeds": 20}
+    loudest = {"loudest_share": [0.5] * 20, "loudest_accepts": [0.9] * 20}
+    run = {**about, "warmup": 5, "draws": 7, **loudest, "together": 1.0, "narrow": seen.tolist()}
+    return {**run, "efficiency": size.tolist(), "fourth_moment": (3 + 1e3 * seen).tolist()}
+
+
+def test_the_page_says_of_tails_what_the_numbers_say(tmp_path):
+    def told(*runs):
+        (tmp_path / "tails.json").write_text(json.dumps({"runs": runs}))
+        return seen.section(Results(tmp_path))
+
+    worse, better = invented("beyond", rising=False), invented("snaper", rising=True)
+    less = {**worse, "efficiency": [0.5 * size for size in worse["efficiency"]]}
+    more = {**less, "setting": "careful", "narrow": [2 * share for share in less["narrow"]]}
+    one = told(worse)
+    assert "or below: Brownian Bridge (default of `sample`). Not so: none." in one
+    assert "cannot rank" not in one  # a single sampler is compared with none
+    assert "missed most of that place (default of `sample`)" in told(worse, more)
+    both = told(worse, better)
+    assert "Not so: Brownian Bridge (SNAPER, default preset)." in both
+    assert "cannot rank" not in both

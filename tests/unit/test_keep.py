@@ -68,48 +68,20 @@ def test_rows_for_the_host_are_cut_in_few_sizes():
     assert cut["b"].shape == (10, 2)
 
 
-def test_a_piece_is_taken_over_while_the_next_is_computed(monkeypatch):
-    """The next one is asked for before the numbers of the last are waited for."""
-    monkeypatch.setattr(chunk, "_MAX_SLOTS", 10)
-    order = []
-    follow, take = record.Recorder.follow, record.Recorder.take
-
-    def followed(self, piece, tally, first, num_steps):
-        order.append(("follow", first))
-        return follow(self, piece, tally, first, num_steps)
-
-    def taken(self, piece):
-        order.append(("take", self.done))
-        take(self, piece)
-
-    monkeypatch.setattr(record.Recorder, "follow", followed)
-    monkeypatch.setattr(record.Recorder, "take", taken)
-    run = snaper.sample(normal_model(), **SIZES, draws=25, chunk=25)
-    assert run.unconstrained.shape[1] == 25
-    assert order[-6:] == [
-        ("follow", 0),
-        ("follow", 10),
-        ("take", 0),
-        ("follow", 20),
-        ("take", 10),
-        ("take", 20),
-    ]
-
-
 def test_memory_on_the_device_does_not_grow_with_draws(monkeypatch):
     """What is alive between stretches, where the buffer is small enough to be filled often."""
     monkeypatch.setattr(chunk, "_BUFFER_BYTES", 2**16)
     target = snaper.Target(lambda x: -0.5 * jnp.sum(x**2), np.zeros(100))
     peaks = {}
     for draws in (50, 500):
-        alive, take = [], record.Recorder.take
+        alive, append = [], record.Recorder.append
 
-        def noted(self, *args, alive=alive, take=take):
-            take(self, *args)
+        def noted(self, *args, alive=alive, append=append):
+            append(self, *args)
             alive.append(sum(each.nbytes for each in jax.live_arrays()))
 
         with monkeypatch.context() as patch:
-            patch.setattr(record.Recorder, "take", noted)
+            patch.setattr(record.Recorder, "append", noted)
             snaper.sample(target, chains=32, warmup=20, draws=draws, progress=False)
         peaks[draws] = max(alive)
     assert peaks[500] < 1.05 * peaks[50]

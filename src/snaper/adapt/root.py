@@ -5,6 +5,11 @@ import jax.numpy as jnp
 
 from ..metric import product
 
+_LARGEST = (
+    1.6  # scale of a turn: at sqrt(3) a singular value of one would become zero, all rounding
+)
+_LEFT = 1e-2  # how far from orthogonal a factor may be
+
 
 def halves(points: jax.Array, lower: jax.Array) -> tuple[jax.Array, jax.Array]:
     r"""F with $F F^T = (C^T X C)^{1/2}$ and its inverse, for a covariance X and a triangle C, by
@@ -22,28 +27,36 @@ def by_eigenvectors(points: jax.Array, lower: jax.Array) -> tuple[jax.Array, jax
 
 def by_products(points: jax.Array, lower: jax.Array) -> tuple[jax.Array, jax.Array]:
     """With X = K K^T, the root is the positive factor of B = C^T K = root U. Newton's iteration
-    finds U, each turn scaled for the smallest singular value that may be left.
+    finds U, each turn scaled for the smallest singular value that may be left. Where one is smaller
+    still, and U is not orthogonal, there is no root: nothing is finite.
     """
     whole = product(lower.T, jnp.linalg.cholesky(points))
 
     def turn(x, scale):
         return scale * (1.5 * x - 0.5 * scale**2 * product(x, product(x.T, x))), None
 
-    smallest = float(jnp.finfo(points.dtype).eps) ** 0.75
-    scales = jnp.asarray(_scales(smallest), points.dtype)
+    scales = jnp.asarray(_scales(float(jnp.finfo(points.dtype).eps)), points.dtype)
     turned, _ = jax.lax.scan(turn, whole / jnp.linalg.norm(whole), scales)
+    identity = jnp.eye(len(whole), dtype=whole.dtype)
+    left = jnp.max(jnp.abs(product(turned, turned.T) - identity))
     root = product(whole, turned.T)
     half = jnp.linalg.cholesky((root + root.T) / 2)
-    identity = jnp.eye(len(half), dtype=half.dtype)
+    half = jnp.where(left < _LEFT, half, jnp.nan)
     return half, jax.scipy.linalg.solve_triangular(half, identity, lower=True)
 
 
-def _scales(smallest: float) -> list[float]:
-    """Of the turns until all singular values between `smallest` and one are one: with them, either
-    end of that interval is brought as near to one as the other.
+def _scales(eps: float) -> list[float]:
+    """Of the turns that bring all singular values from eps to one, to one but for rounding: the
+    interval that they lie in shrinks, and its ends come as near to one as each other.
     """
-    scales = []
-    while smallest < 1.0 - 1e-7:
-        scales.append((3.0 / (1.0 + smallest + smallest**2)) ** 0.5)
-        smallest *= scales[-1] * (1.5 - 0.5 * (scales[-1] * smallest) ** 2)
-    return scales
+    smallest, scales = eps, []
+    while smallest < 1.0 - eps**0.5:
+        scale = min((3.0 / (1.0 + smallest + smallest**2)) ** 0.5, _LARGEST)
+        scales.append(scale)
+        smallest = min(_turned(smallest, scale), _turned(1.0, scale))
+    return [*scales, 1.0]
+
+
+def _turned(value: float, scale: float) -> float:
+    """What becomes of a singular value."""
+    return scale * value * (1.5 - 0.5 * (scale * value) ** 2)

@@ -42,5 +42,7 @@ def _solve(phi, innovations):
 
 
 def _product(a, b):
-    """Of small matrices: a sum is faster than a product of each chain's own, and keeps all bits."""
+    """Of small matrices, as a sum: that is fused into the rest of a gradient, and not rounded to
+    ten bits on a GPU.
+    """
     return jnp.sum(a[..., :, None] * b, axis=-2)
