@@ -47,4 +47,32 @@ def scale(cells: list[dict]) -> Figure:
     return figure
 
 
-FIGURES = {"overhead": overhead, "scale": scale}
+def peers(cells: list[dict]) -> Figure:
+    """Effective draws per second of every package: points are calls, the larger ones medians."""
+    cells = [cell for cell in cells if "later" in cell]
+    names = [name for name in PROBLEMS if any(cell["problem"] == name for cell in cells)]
+    samplers = sorted({cell["sampler"] for cell in cells})
+    figure = sheet(7.0, 0.8 + 0.7 * len(names))
+    axes = figure.subplots()
+    for cell in cells:
+        number = samplers.index(cell["sampler"])
+        at = (
+            len(names)
+            - 1
+            - names.index(cell["problem"])
+            + 0.3
+            - 0.6 * number / max(len(samplers) - 1, 1)
+        )
+        rates = [call["min_ess_z2_per_second"] for call in cell["later"]]
+        axes.plot(rates, [at] * len(rates), ".", color=f"C{number}", markersize=3)
+        axes.plot(np.median(rates), at, "o", color=f"C{number}", markersize=6)
+    for number, sampler in enumerate(samplers):
+        axes.plot([], [], "o", color=f"C{number}", label=sampler)
+    axes.set_yticks(np.arange(len(names))[::-1], [PROBLEMS[name] for name in names])
+    axes.set(xlabel="min ESS of squares per second, after the first call")
+    logarithmic(axes.xaxis)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+FIGURES = {"overhead": overhead, "scale": scale, "peers": peers}

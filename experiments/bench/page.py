@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.paper.markdown import DASH, number, table
+from experiments.paper.markdown import DASH, between, number, table
 
 from . import figures
 from .problems import PROBLEMS
@@ -39,8 +39,10 @@ compiled stretch needs, without the recording buffer.
 """
 PEERS = """### Other packages
 
-Same log densities, starts (all chains at the prior mean) and numbers of chains; the second call has
-another seed. Time to R-hat is the second call's, by its share of gradients.
+Same log densities, starts (all chains at the prior mean) and numbers of chains. The first call is
+in a fresh process and compiles; later ones have other seeds, and numbers are medians over them. How
+far one call can be from another, the least and the largest ESS per gradient tell. Time to R-hat is
+that of a call by its share of gradients.
 """
 
 
@@ -120,23 +122,32 @@ def peers(cells: list[dict]) -> str:
     for name, title in PROBLEMS.items():
         for cell in (c for c in cells if c["problem"] == name):
             if "failed" in cell:
-                rows.append([title, cell["sampler"], f"failed: {cell['failed']}", *[DASH] * 5])
+                rows.append([title, cell["sampler"], f"failed: {cell['failed']}", *[DASH] * 7])
                 continue
-            reached = cell["seconds_to_rhat"]
+            later = {what: _column(cell["later"], what) for what in cell["later"][0]}
+            per_gradient = later["min_ess_z2_per_gradient"]
             rows.append(
                 [
                     title,
                     cell["sampler"],
                     f"{cell['first_seconds']:.1f}",
-                    f"{cell['second_seconds']:.2f}",
-                    number(cell["min_ess_z2_per_second"]),
-                    number(cell["min_ess_z2_per_gradient"]),
-                    "not reached" if reached is None else f"{reached:.2f}",
-                    "not reached" if reached is None else number(cell["gradients_to_rhat"]),
+                    str(len(cell["later"])),
+                    f"{np.median(later['seconds']):.2f}",
+                    number(float(np.median(later["min_ess_z2_per_second"]))),
+                    number(float(np.median(per_gradient))),
+                    between((float(per_gradient.min()), float(per_gradient.max()))),
+                    number(float(np.median(later["seconds_to_rhat"]))),
+                    number(float(np.median(later["gradients_to_rhat"]))),
                 ]
             )
-    heads = ["target", "sampler", "first call, s", "second, s", "min ESS_z2 / s"]
-    return table([*heads, "per gradient", "s to R-hat < 1.01", "gradients to it"], rows, 2)
+    heads = ["target", "sampler", "first call, s", "later calls", "each, s", "min ESS_z2 / s"]
+    heads += ["per gradient", "least and largest", "s to R-hat < 1.01", "gradients to it"]
+    return table(heads, rows, 2)
+
+
+def _column(calls: list[dict], what: str) -> np.ndarray:
+    """One number per call; infinite where R-hat was not reached."""
+    return np.array([np.inf if call[what] is None else call[what] for call in calls])
 
 
 SECTIONS = {

@@ -111,31 +111,29 @@ def numpyro(target: Target, x: jax.Array, warmup: int, draws: int) -> Sampler:
 SAMPLERS = {"snaper": snaper, "tfp": tfp, "blackjax": blackjax, "numpyro": numpyro}
 
 
+CALLS = 9  # after the first one,
+PATIENCE = 40.0  # seconds, after which no other is begun
+
+
 def measure(name: str, problem: str, chains: int, warmup: int, draws: int) -> dict:
-    """Seconds of the first call and of a second one with another seed, and what its draws are
-    worth.
-    """
+    """Seconds of the first call, and of later ones with other seeds what their draws are worth."""
     target, x = targets.get(problem), start(problem, chains)
     jax.block_until_ready((x, target))
     began, busy = time.perf_counter(), time.process_time()
     call = SAMPLERS[name](target, x, warmup, draws)  # imports the package, too
     jax.block_until_ready(call(jax.random.key(0)))
-    first, first_busy = time.perf_counter() - began, time.process_time() - busy
-    began, busy = time.perf_counter(), time.process_time()
-    drawn = jax.block_until_ready(call(jax.random.key(1)))
-    second, second_busy = time.perf_counter() - began, time.process_time() - busy
-    return {
-        "sampler": name,
-        "problem": problem,
-        "chains": chains,
-        "warmup": warmup,
-        "draws": draws,
-        "first_seconds": first,
-        "second_seconds": second,
-        "first_processor_seconds": first_busy,  # of all cores, whatever else they did
-        "second_processor_seconds": second_busy,
-        **_worth(drawn, second),
-    }
+    first = {"first_seconds": time.perf_counter() - began}
+    first["first_processor_seconds"] = time.process_time() - busy  # of all cores
+    later: list[dict] = []
+    while len(later) < CALLS and sum(each["seconds"] for each in later) < PATIENCE:
+        began, busy = time.perf_counter(), time.process_time()
+        drawn = jax.block_until_ready(call(jax.random.key(1 + len(later))))
+        took = {"seconds": time.perf_counter() - began}
+        took["processor_seconds"] = time.process_time() - busy
+        later.append({**took, **_worth(drawn, took["seconds"])})
+        del drawn  # before there are others
+    about = {"sampler": name, "problem": problem, "chains": chains}
+    return {**about, "warmup": warmup, "draws": draws, **first, "later": later}
 
 
 def _worth(drawn: Drawn, seconds: float) -> dict:
