@@ -59,7 +59,9 @@ MAY_IMPORT = {
         "adapt.ema",
         "adapt.metric",
         "adapt.moments",
+        "adapt.root",
     },
+    "adapt.root": {"metric"},
     "adapt.low_rank": {
         "_types",
         "ensemble",
