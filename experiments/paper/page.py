@@ -121,7 +121,7 @@ def _how(results: Results) -> str:
         f" a fixed random state: what the shared jitter contributes is not in them. Every"
         f" row says how many seeds it rests on.\n\n"
         f"Measured on: {cost.machines(results)}. Seconds are of the wall clock, compilation"
-        f" included, the median over cells."
+        f" included, the median over cells; some of the cells shared a GPU with up to seven others."
     )
 
 

@@ -64,15 +64,12 @@ def summary(problem: str, x: np.ndarray, moves: np.ndarray, gradients: np.ndarra
         raise ValueError("In every seed some chain never moved: use more of them.")
     together = np.asarray(_sizes(x[moving].reshape(-1, *x.shape[2:])))
     together = together / (np.sum(moving) * chains * np.mean(gradients[moving]))
-    slowest = int(np.argmin(together))
     found = {
         "efficiency": sizes[np.arange(len(x)), worst],
         "fourth_moment": np.max(fourth, axis=1),
         "loudest_share": np.array(shares),
         "loudest_accepts": moves[np.arange(len(x)), loudest],
-        "together": together[slowest],
-        "together_fourth_moment": np.mean(fourth[:, slowest]),
-        "seeds_together": int(np.sum(moving)),
+        "together": np.min(together),
     }
     if problem == "brownian-bridge":
         target = targets.get(problem)

@@ -5,9 +5,7 @@ import jax.numpy as jnp
 
 from ..metric import product
 
-_LARGEST = (
-    1.6  # scale of a turn: at sqrt(3) a singular value of one would become zero, all rounding
-)
+_LARGEST = 1.6  # scale of a turn: with sqrt(3), nothing but rounding is left of a value of one
 _LEFT = 1e-2  # how far from orthogonal a factor may be
 
 
@@ -20,6 +18,7 @@ def halves(points: jax.Array, lower: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def by_eigenvectors(points: jax.Array, lower: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """F = Q D^(1/4), where the matrix under the root is Q D Q^T."""
     values, vectors = jnp.linalg.eigh(product(product(lower.T, points), lower))
     lengths = jnp.maximum(values, 1e-12) ** 0.25
     return vectors * lengths, (vectors / lengths).T
