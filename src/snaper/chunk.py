@@ -113,11 +113,13 @@ def _advance(
     first: Scalar,
     num_steps: Scalar,
     thin: Scalar,
+    first_chain: Scalar | int = 0,
 ) -> tuple[State, Record, Tally]:
     """`num_steps` transitions, of which those whose number since `first` = 0 is a multiple of
     `thin` are recorded, in place of what `record` held.
 
-    Numbers are traced, so that one compiled function serves warm-up and sampling of any length. A
+    `first_chain` is the number of the first, where these are part of a run's chains. Numbers are
+    traced, so that one compiled function serves warm-up and sampling of any length. A
     slot is written until the transition that it is for, which is the last to write it; a slot whose
     transition is not reached holds a leftover and is not read.
     """
@@ -149,7 +151,7 @@ def _advance(
     def batch(carry):
         """As many transitions as their noise is drawn for at once."""
         began, state = carry[:2]
-        noises = _noises(config, state, ahead)
+        noises = _noises(config, state, ahead, first_chain)
         end = jnp.minimum(began + ahead, num_steps)
         return jax.lax.while_loop(
             lambda carry: carry[0] < end, partial(until_due, noises, began, end), carry
@@ -162,11 +164,11 @@ def _advance(
     return carry[1:]
 
 
-def _noises(config: Config, state: State, count: int) -> sampler.Noise:
+def _noises(config: Config, state: State, count: int, first_chain) -> sampler.Noise:
     """Of so many transitions to come, at once; with generators of other kinds one by one, since
     there the numbers of a key depend on the keys beside it.
     """
-    draw = partial(sampler.noise, config, state)
+    draw = partial(sampler.noise, config, state, first=first_chain)
     numbers = state.step + jnp.arange(count, dtype=jnp.int32)
     together = jax.random.key_impl(state.key) == "threefry2x32"
     return jax.vmap(draw)(numbers) if together else jax.lax.map(draw, numbers)

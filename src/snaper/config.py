@@ -41,8 +41,8 @@ _FEW_SPEAK = TrajectoryLength(settle=250.0)  # for all, in `Slowest`: its slopes
 class Move(Protocol):
     """A transition of all chains."""
 
-    def noise(self, key: Key, x: Positions) -> Any:
-        """What chance decides of it."""
+    def noise(self, key: Key, x: Positions, first: Scalar | int = 0) -> Any:
+        """What chance decides of it, for chains from number `first` on."""
         ...
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[hmc.Chains, hmc.Transition]:
@@ -63,7 +63,8 @@ class Config:
     move: Move = field(default=hmc.Move())
     max_leapfrog: int = 1000
     first_cap: float = 2.0  # on leapfrog steps, after the transitions held at one step,
-    cap_growth: float = 0.3  # and its growth per transition of warm-up, until it is max_leapfrog
+    cap_growth: float = 0.15  # and its growth per transition of warm-up, until it is max_leapfrog:
+    cap_doubling: float = 400.0  # twice that after so many, on average, three times after as many
     one_step: int = 100  # transitions held at one leapfrog step at the start of warm-up,
     one_step_share: float = 0.2  # and at most this share of it
     rounding: float = 8.0  # units in the last place of log p forgiven in warm-up: see `hmc.step`
@@ -73,7 +74,7 @@ class Config:
         are cheap.
         """
         beyond = jnp.maximum(step - num_one_step, 0).astype(jnp.float32)
-        grown = self.first_cap + self.cap_growth * beyond
+        grown = self.first_cap + self.cap_growth * beyond * (1.0 + beyond / self.cap_doubling)
         early = jnp.clip(grown, 1.0, self.max_leapfrog).astype(jnp.int32)
         return jnp.where(warming, early, self.max_leapfrog)
 

@@ -7,6 +7,7 @@ from typing import Protocol
 import jax.numpy as jnp
 import numpy as np
 
+from . import cores
 from .config import Config
 from .diagnostics import certificate, findings
 from .diagnostics.functions import Functions
@@ -16,7 +17,7 @@ from .progress import Display, Snapshot
 from .record import Recorder
 from .result import Run, Tuning
 from .sampler import State
-from .stretch import Buffer, Pace, Whole, advance
+from .stretch import Pace, Recording, Whole, advance
 from .target import Target
 from .until import Count, Progress, Stopped, Until
 from .watch import Watch
@@ -49,7 +50,7 @@ class Course:
     state: State
     warming: Recorder[Statistics]
     sampling: Recorder[Draws | Nothing]
-    buffer: Buffer  # between the two
+    buffer: Recording
     pace: Pace
     between: Pace | Whole  # looks
     bar: Display
@@ -81,6 +82,7 @@ class Course:
     def draw(self, interrupt: Interrupt) -> None:
         """Sample with what was learnt, until the goal is reached, a limit met, or Ctrl-C."""
         watch = self.sampling.watch = self.sampling.watch or self.new_watch()
+        self.buffer = cores.drawing(self.target, self.config, self.state, self.buffer)
         while self.rule is None and not interrupt.requested:
             look_at = self.goal.next_look(self.looked, self.least)
             pace = self.pace if self.sampling.done < self.least else self.between

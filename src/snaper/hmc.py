@@ -51,12 +51,12 @@ def init(logp: LogDensity, x: Positions, at_once: int | None = None) -> Chains:
     return Chains(x, *_over_chains(jax.value_and_grad(logp), at_once)(x))
 
 
-def noise(key: Key, x: Positions) -> Noise:
-    """For chains like x."""
+def noise(key: Key, x: Positions, first: Scalar | int = 0) -> Noise:
+    """For chains like x, or for part of a run's chains, which begins at chain `first`."""
     key_momentum, key_accept = jax.random.split(key)
-    v0 = threefry.normal(key_momentum, x.shape, x.dtype)
+    v0 = threefry.normal(key_momentum, x.shape, x.dtype, first)
     v0 = jax.lax.optimization_barrier(v0)  # or each of its uses draws it again
-    return Noise(v0, threefry.uniform(key_accept, x.shape[:1], x.dtype))
+    return Noise(v0, threefry.uniform(key_accept, x.shape[:1], x.dtype, first))
 
 
 def step(
@@ -107,8 +107,8 @@ class Move:
 
     at_once: int | None = None
 
-    def noise(self, key: Key, x: Positions) -> Noise:
-        return noise(key, x)
+    def noise(self, key: Key, x: Positions, first: Scalar | int = 0) -> Noise:
+        return noise(key, x, first)
 
     def __call__(self, *args) -> tuple[Chains, Transition]:
         return step(*args, at_once=self.at_once)

@@ -31,8 +31,8 @@ class Tree:
 
     max_doublings: int = 10
 
-    def noise(self, key: Key, x: Positions) -> Key:
-        """How much of it a tree needs is not known before."""
+    def noise(self, key: Key, x: Positions, first: Scalar | int = 0) -> Key:
+        """How much of it a tree needs is not known before. For all of a run's chains only."""
         return key
 
     def __call__(

@@ -106,13 +106,15 @@ def step(target: Target, config: Config, state: State) -> tuple[State, Info]:
     return renew(config, state), info
 
 
-def noise(config: Config, state: State, step: Scalar) -> Noise:
-    """Of transition number `step`. That of many can be drawn at once, which is faster."""
+def noise(config: Config, state: State, step: Scalar, first: Scalar | int = 0) -> Noise:
+    """Of transition number `step`, for chains from number `first` on. That of many transitions can
+    be drawn at once, which is faster.
+    """
     x = state.chains.x
     key_jitter, key_steps = jax.random.split(state.key)
     key_move, key_lost = jax.random.split(jax.random.fold_in(key_steps, step))
     jitter = config.jitter(key_jitter, step, x.dtype)
-    return Noise(jitter, config.move.noise(key_move, x), key_lost)
+    return Noise(jitter, config.move.noise(key_move, x, first), key_lost)
 
 
 def transition(target: Target, config: Config, state: State, noise: Noise) -> tuple[State, Info]:
@@ -138,8 +140,10 @@ def transition(target: Target, config: Config, state: State, noise: Noise) -> tu
     told = config.clock.told(jitter, length, t)
     age = state.step + 1 - state.began
     seen = (move, told, one_step, cap, state.step, age, noise.lost)
-    unlearnt = (state.adapt, chains, jnp.full((), jnp.nan, dtype))
-    adapt, kept, criterion = when(warming, partial(_learn, config), unlearnt, *seen)
+    after = (state.adapt, chains, jnp.full((), jnp.nan, dtype))
+    if config.adapt.learns:
+        after = when(warming, partial(_learn, config), after, *seen)
+    adapt, kept, criterion = after
     info = Info(
         hyper.step_size,
         move.num_leapfrog.astype(dtype) * hyper.step_size,

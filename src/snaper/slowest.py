@@ -22,34 +22,38 @@ class Memory(NamedTuple):
     mean: Vector  # f
     square: Vector  # f^2
     direction: Vector  # of the function that mixes worst
-    spread: Vector  # mean square of what f is the square of, each cut at reach^2 times it
+    spread: Vector  # mean square of what f is a power of, each cut at far^2 times it
 
 
 @dataclass(frozen=True)
 class Slowest:
-    r"""Climbs the soft minimum, over the `few` that mix worst among the squares f of every
-    coordinate and of the principal component, of the logarithm of their ESS^max per unit of time:
+    r"""Climbs the soft minimum, over the `few` that mix worst among the functions f, of the
+    logarithm of their ESS^max per unit of time:
 
     $$ \log\frac{1-\rho_f}{1+\rho_f} - \log\bar\tau, \quad 1 - \rho_f = E[(f'-f)^2] / 2 Var[f]. $$
 
-    A square levels off beyond `reach` standard deviations, z^2 / (1 + (z / reach)^2): else a chain
-    or two far out, where the target may be narrow, would speak for all. `sharpness` is the power by
-    which a function counts more that mixes more slowly. Functions are taken about the chains' own
-    mean and in units of their own spread, so that nothing of the way in lasts; of that of about
-    `pooled` chains, over several transitions where there are fewer. Expectations go back over the
-    last step / `memory` transitions.
+    The functions are `powers` of every coordinate and of the principal component: themselves, which
+    means are about, and their squares. They level off beyond `reach` standard deviations, as
+    z / (1 + (z / reach)^2)^(1/2): else a chain or two far out, where the target may be narrow,
+    would speak for all. `sharpness` is the power by which a function counts more that mixes more
+    slowly. Functions are taken about the chains' own mean and in units of their own spread, so that
+    nothing of the way in lasts; of that of about `pooled` chains, over several transitions where
+    there are fewer. Expectations go back over the last step / `memory` transitions.
     """
 
-    reach: float = 3.0
+    powers: tuple[int, ...] = (1, 2)
+    reach: float = 6.0
+    far: float = 3.0  # standard deviations, beyond which a chain says no more about the spread
     few: int = 4
     sharpness: float = 4.0
     memory: float = 40.0
     pooled: float = 64.0
 
     def init(self, x: Positions, direction: Vector | None = None) -> Memory:
-        zeros = jnp.zeros(x.shape[1] + 1, x.dtype)
+        spread = jnp.zeros(x.shape[1] + 1, x.dtype)
+        zeros = jnp.tile(spread, len(self.powers))
         first = jnp.zeros_like(x[0]).at[0].set(1.0) if direction is None else direction
-        return Memory(zeros, zeros, zeros, zeros + 1.0, first, zeros)
+        return Memory(zeros, zeros, zeros, zeros + 1.0, first, spread)
 
     def update(
         self,
@@ -72,15 +76,15 @@ class Slowest:
         count = ensemble.count(healthy)
         newest = ema.weight(step, self.memory, t.dtype)
         share = jnp.maximum(newest, count / (count + self.pooled))
-        farthest = jnp.where(memory.spread > 0, self.reach**2 * memory.spread, jnp.inf)
+        farthest = jnp.where(memory.spread > 0, self.far**2 * memory.spread, jnp.inf)
         squares = jnp.minimum(before**2, farthest)
         first = jnp.where(memory.spread > 0, share, 1.0)  # in a run that goes on with another's too
         spread = ema.blend(memory.spread, ensemble.mean(squares, healthy), first)
         spread = jnp.where(jnp.isfinite(spread), spread, memory.spread)
         scale = jnp.sqrt(spread)
         before, after, velocity = before / scale, after / scale, velocity / scale
-        (f, _), (f_after, steepness) = _level(before, self.reach), _level(after, self.reach)
-        speed = steepness * velocity
+        (f, _), (f_after, steepness) = self._powers(before), self._powers(after)
+        speed = steepness * jnp.tile(velocity, len(self.powers))
         jump, slope = _jumps(f_after - f, speed, transition.accept_prob, healthy)
         now = (jump, slope * t, ensemble.mean(f, healthy), ensemble.mean(f**2, healthy))
         usable = jnp.all(jnp.isfinite(jnp.stack(now)))
@@ -101,12 +105,20 @@ class Slowest:
         cost = length + 0.5 * step_size
         value = jnp.exp(-jnp.sum(share_of * slowness)) / cost
         climb = jnp.sum(share_of * log_slope[last]) - length / cost
-        worst = _direction(last[0], direction)
+        worst = _direction(last[0] % spread.size, direction)
         return Memory(jump, slope, first, second, worst, spread), (value, value * climb)
+
+    def _powers(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Of what levels off beyond the reach, and their derivatives, one after the other."""
+        share = 1.0 / (1.0 + (z / self.reach) ** 2)
+        level, steepness = z * jnp.sqrt(share), share * jnp.sqrt(share)
+        powers = [level**power for power in self.powers]
+        slopes = [power * level ** (power - 1) * steepness for power in self.powers]
+        return jnp.concatenate(powers, axis=1), jnp.concatenate(slopes, axis=1)
 
 
 def _functions(transition: Transition, healthy: PerChain, mean: Vector, direction: Vector):
-    """What the functions are the squares of, [chain, function]: before a transition and after it,
+    """What the functions are powers of, [chain, direction]: before a transition and after it,
     and how fast it changes there; zero for chains that do not count.
     """
     few = 8.0 / (8.0 + ensemble.count(healthy))  # whose own mean is rough
@@ -122,12 +134,6 @@ def _functions(transition: Transition, healthy: PerChain, mean: Vector, directio
     return functions(start), functions(end), functions(transition.velocity)
 
 
-def _level(z: jax.Array, reach: float) -> tuple[jax.Array, jax.Array]:
-    """Squares that level off beyond a reach, and their derivatives."""
-    share = 1.0 / (1.0 + (z / reach) ** 2)
-    return z**2 * share, 2.0 * z * share**2
-
-
 def _jumps(change, speed, accept_prob: PerChain, healthy: PerChain) -> tuple[Vector, Vector]:
     """Of every function, its squared change times acceptance and the derivative of that in time,
     averaged over chains.
@@ -138,7 +144,7 @@ def _jumps(change, speed, accept_prob: PerChain, healthy: PerChain) -> tuple[Vec
 
 
 def _direction(which: Scalar, principal: Vector) -> Vector:
-    """A coordinate's, or the principal component, which is the last function."""
+    """A coordinate's, or the principal component, which is the last."""
     dim = principal.size
     return jnp.where(
         which == dim,

@@ -1,6 +1,7 @@
 """Stretches of compiled transitions: how long they are, and their record."""
 
 import time
+from typing import Protocol
 
 import numpy as np
 
@@ -50,6 +51,18 @@ class Whole:
             yield wanted - recorder.done
 
 
+class Recording(Protocol):
+    """Where stretches are recorded."""
+
+    slots: int
+
+    def advance(
+        self, target: Target, config: Config, state: State, first: int, size: int, thin: int
+    ) -> tuple[State, Record, Tally]:
+        """As `chunk.advance`; the record is gone when this is called again."""
+        ...
+
+
 class Buffer:
     """Where the compiled function records transitions, over and over in one place; made when it is
     first needed.
@@ -84,7 +97,7 @@ def advance(
     state: State,
     recorder: Recorder,
     num_steps: int,
-    buffer: Buffer,
+    buffer: Recording,
 ) -> State:
     """A stretch of transitions, recorded. Longer ones than the buffer holds are cut in pieces."""
     while num_steps > 0:

@@ -50,7 +50,8 @@ def seen(covariance, sample, dtype=np.float64, lost=0.0):
     """What `fisher` makes of points of covariance `sample`, with the gradients of a Gaussian."""
     precision = np.linalg.inv(covariance)
     arrays = (sample, precision @ sample @ precision, lost)
-    return decompose(*(jnp.asarray(part, dtype) for part in arrays))
+    found = decompose(*(jnp.asarray(part, dtype) for part in arrays))
+    return [np.asarray(part) for part in found]  # a GPU rounds products more
 
 
 def samples(covariance):

@@ -15,7 +15,7 @@ SHAPES = [(), (1,), (7,), (64, 33), (3, 5, 11)]
 @pytest.mark.parametrize("name", ["normal", "uniform"])
 def test_equals_jax_number_for_number(name, dtype, shape):
     for seed in (0, 1, 2**31):
-        assert threefry._written_out(jax.random.key(seed))
+        assert threefry.written_out(jax.random.key(seed))
         key = jax.random.fold_in(jax.random.key(seed), 5)
         ours = getattr(threefry, name)(key, shape, dtype)
         theirs = getattr(jax.random, name)(key, shape, dtype)
@@ -35,3 +35,14 @@ def test_other_generators_are_left_to_jax(name):
     key = jax.random.key(0, impl="rbg")
     ours = getattr(threefry, name)(key, (8,), jnp.float32)
     np.testing.assert_array_equal(ours, getattr(jax.random, name)(key, (8,), jnp.float32))
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+@pytest.mark.parametrize("name", ["normal", "uniform"])
+def test_part_of_an_array_can_be_drawn_alone(name, dtype):
+    draw, key = jax.jit(getattr(threefry, name), static_argnums=(1, 2)), jax.random.key(7)
+    for shape in ((12,), (12, 5)):
+        whole = draw(key, shape, dtype)
+        for first in (0, 4, 8):
+            part = draw(key, (4, *shape[1:]), dtype, first)
+            np.testing.assert_array_equal(part, whole[first : first + 4])

@@ -36,6 +36,7 @@ __all__ = [
     "Moments",
     "Principal",
     "Quarantine",
+    "Resting",
     "StepSize",
     "TrajectoryLength",
     "Trust",
@@ -90,6 +91,8 @@ class Statistics(NamedTuple):
 @dataclass(frozen=True)
 class Adaptation:
     """One learner for each thing learnt. No learner sees another: each is handed plain arrays."""
+
+    learns = True
 
     step_size: StepSize | Held = field(default=StepSize())
     trajectory: TrajectoryLength | Held = field(default=TrajectoryLength())
@@ -201,3 +204,18 @@ class Adaptation:
             step_size=self.step_size.rescale(state.step_size, unit),
             trajectory=self.trajectory.rescale(state.trajectory, unit),
         )
+
+
+class Resting(Adaptation):
+    """No learner, after warm-up: its state is what was learnt."""
+
+    learns = False
+
+    def value(self, state: Any, warming: Scalar) -> Any:
+        return state
+
+    def due(self, dim: int, step: Scalar, age: Scalar) -> Scalar:
+        return jnp.zeros((), bool)
+
+    def renew(self, state: Any, age: Scalar) -> Any:
+        return state

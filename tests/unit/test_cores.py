@@ -1,0 +1,122 @@
+"""Draws on several cores are those of one, but for rounding."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import snaper
+from snaper import config, cores, nuts, sampler, stretch, targets
+
+NAME, CHAINS = "brownian-bridge", 64
+FINE = {"rtol": 1e-3, "atol": 1e-4}  # few transitions: rounding has not grown to more
+
+
+@pytest.fixture(scope="module")
+def warm():
+    """A run that has learnt, of a target whose gradients are the same bits in parts of chains."""
+    return snaper.sample(targets.get(NAME), chains=CHAINS, warmup=150, draws=1, progress=False)
+
+
+@pytest.fixture
+def two_cores(monkeypatch):
+    monkeypatch.setattr(cores, "_cores", lambda: 2)
+
+
+def test_parts_make_the_same_draws(warm):
+    whole, parts = stretch.Buffer(8), cores.Parts(8, 4)
+    here, there = (
+        each.advance(warm.target, warm.config, warm.state, 0, 5, 1) for each in (whole, parts)
+    )
+    for before, after in zip(jax.tree.leaves(here), jax.tree.leaves(there), strict=True):
+        assert before.shape == after.shape and before.dtype == after.dtype
+    (state, record, tally), (state_there, record_there, tally_there) = here, there
+    np.testing.assert_allclose(record_there.x[:5], record.x[:5], **FINE)
+    np.testing.assert_allclose(state_there.chains.x, state.chains.x, **FINE)
+    np.testing.assert_allclose(record_there.per_chain[:5], record.per_chain[:5], rtol=0.01)
+    np.testing.assert_array_equal(record_there.shared[:5], record.shared[:5])
+    np.testing.assert_array_equal(tally_there.accepted, tally.accepted)
+    assert int(tally_there.gradients) == int(tally.gradients)
+    assert int(state_there.step) == int(state.step)
+
+
+def test_no_two_parts_have_the_same_noise(warm):
+    parts = cores.Parts(1, 4)
+    _, record, _ = parts.advance(warm.target, warm.config, warm.state, 0, 1, 1)
+    moved = np.asarray(record.x[0]).reshape(4, CHAINS // 4, -1)
+    energy = np.asarray(record.info.energy[0])
+    assert len(np.unique(energy)) == CHAINS and len(np.unique(moved[:, 0, 0])) == 4
+
+
+@pytest.mark.parametrize("thin", [1, 3])
+def test_the_length_of_stretches_changes_no_bit(warm, thin):
+    once, twice = cores.Parts(160, 2), cores.Parts(160, 2)
+    state, record, _ = once.advance(warm.target, warm.config, warm.state, 0, 150, thin)
+    half, first, _ = twice.advance(warm.target, warm.config, warm.state, 0, 60, thin)
+    first = np.array(first.x[: 60 // thin])
+    end, second, _ = twice.advance(warm.target, warm.config, half, 60, 90, thin)
+    np.testing.assert_array_equal(end.chains.x, state.chains.x)
+    np.testing.assert_array_equal(first, record.x[: 60 // thin])
+    np.testing.assert_array_equal(second.x[: 90 // thin], record.x[60 // thin : 150 // thin])
+
+
+def chosen(run, **changed):
+    parts = {"target": run.target, "config": run.config, "state": run.state, **changed}
+    return cores.drawing(*parts.values(), stretch.Buffer(16))
+
+
+def test_only_heavy_models_are_worth_it(warm, two_cores, monkeypatch):
+    assert isinstance(chosen(warm), stretch.Buffer)
+    monkeypatch.setattr(cores, "_WORTH", 0.0)
+    assert isinstance(chosen(warm), cores.Parts) and chosen(warm).slots == 16
+
+
+@pytest.mark.parametrize(
+    ("name", "worth"), [("item-response", True), ("logistic-regression", False)]
+)
+def test_what_is_heavy(name, worth, two_cores):
+    target, chosen_config = targets.get(name), config.default()
+    x = jnp.zeros((CHAINS, target.dim))
+    state = sampler.init(jax.random.key(0), target, chosen_config, x)
+    trajectory = state.adapt.trajectory._replace(log_average=jnp.log(jnp.asarray(3.0)))
+    step_size = state.adapt.step_size._replace(log_average=jnp.zeros(()))
+    state = state._replace(adapt=state.adapt._replace(trajectory=trajectory, step_size=step_size))
+    found = cores.drawing(target, chosen_config, state, stretch.Buffer(16))
+    assert isinstance(found, cores.Parts) == worth
+
+
+def test_what_cannot_be_parted_is_not(warm, two_cores, monkeypatch):
+    monkeypatch.setattr(cores, "_WORTH", 0.0)
+    assert isinstance(chosen(warm), cores.Parts)
+    assert isinstance(chosen(warm, config=nuts.adaptive()), stretch.Buffer)
+    other = warm.state._replace(key=jax.random.key(0, impl="rbg"))
+    assert isinstance(chosen(warm, state=other), stretch.Buffer)
+    with jax.default_matmul_precision("highest"):  # a setting of this thread alone
+        assert isinstance(chosen(warm), stretch.Buffer)
+    monkeypatch.setattr(cores, "_cores", lambda: 1)
+    assert isinstance(chosen(warm), stretch.Buffer)
+
+
+@pytest.mark.parametrize(
+    ("num_chains", "num_cores", "expected"),
+    [(64, 1, 1), (64, 2, 2), (64, 3, 2), (64, 16, 4), (31, 8, 1), (96, 8, 6), (1000, 8, 8)],
+)
+def test_parts_are_equal_and_not_too_small(num_chains, num_cores, expected, monkeypatch):
+    monkeypatch.setattr(cores, "_cores", lambda: num_cores)
+    assert cores._num_parts(num_chains) == expected
+
+
+def test_a_whole_run_is_the_same_whatever_the_chunks(two_cores, monkeypatch):
+    monkeypatch.setattr(cores, "_WORTH", 0.0)
+    calls = []
+    advance = cores.Parts.advance
+    monkeypatch.setattr(cores.Parts, "advance", lambda *args: (calls.append(1), advance(*args))[1])
+    sizes = {"chains": CHAINS, "warmup": 150, "draws": 100, "progress": False}
+    runs = [snaper.sample(targets.get(NAME), chunk=chunk, **sizes) for chunk in (None, 33)]
+    assert len(calls) > 4
+    np.testing.assert_array_equal(runs[0].unconstrained, runs[1].unconstrained)
+    for name in ("lp", "acceptance_rate", "n_steps", "energy"):
+        np.testing.assert_array_equal(runs[0].stats[name], runs[1].stats[name])
+    monkeypatch.setattr(cores, "_WORTH", 1e99)
+    alone = snaper.sample(targets.get(NAME), **sizes)
+    np.testing.assert_allclose(runs[0].unconstrained[:, 0], alone.unconstrained[:, 0], **FINE)
