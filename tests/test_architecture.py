@@ -119,8 +119,10 @@ MAY_IMPORT = {
     },
     # The driver.
     "stretch": {"chunk", "config", "interrupt", "record", "sampler", "target"},
+    "cores": {"adapt", "chunk", "config", "hmc", "sampler", "stretch", "target", "threefry"},
     "course": {
         "config",
+        "cores",
         "diagnostics.*",
         "interrupt",
         "keep",

@@ -64,7 +64,7 @@ class Config:
     max_leapfrog: int = 1000
     first_cap: float = 2.0  # on leapfrog steps, after the transitions held at one step,
     cap_growth: float = 0.15  # and its growth per transition of warm-up, until it is max_leapfrog:
-    cap_doubling: float = 400.0  # twice that after so many, on average, three times after as many
+    cap_doubling: float = 800.0  # twice that after so many, on average, and with their square
     one_step: int = 100  # transitions held at one leapfrog step at the start of warm-up,
     one_step_share: float = 0.2  # and at most this share of it
     rounding: float = 8.0  # units in the last place of log p forgiven in warm-up: see `hmc.step`
@@ -74,7 +74,8 @@ class Config:
         are cheap.
         """
         beyond = jnp.maximum(step - num_one_step, 0).astype(jnp.float32)
-        grown = self.first_cap + self.cap_growth * beyond * (1.0 + beyond / self.cap_doubling)
+        faster = 1.0 + (beyond / self.cap_doubling) ** 2
+        grown = self.first_cap + self.cap_growth * beyond * faster
         early = jnp.clip(grown, 1.0, self.max_leapfrog).astype(jnp.int32)
         return jnp.where(warming, early, self.max_leapfrog)
 

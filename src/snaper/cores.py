@@ -98,11 +98,11 @@ def _cores() -> int:
 
 
 def _can_be_parted(config: Config, state: State) -> bool:
-    """On a CPU, by HMC, with noise that can be drawn for some chains; and where a thread computes
-    as its parent does, whose settings of JAX may be its own.
+    """On a CPU, by HMC with all gradients at once, with noise that can be drawn for some chains;
+    and where a thread computes as its parent does, whose settings of JAX may be its own.
     """
     on_cpu = {device.platform for device in state.chains.x.devices()} == {"cpu"}
-    if not (on_cpu and isinstance(config.move, hmc.Move) and threefry.written_out(state.key)):
+    if not (on_cpu and config.move == hmc.Move() and threefry.written_out(state.key)):
         return False
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(_settings).result() == _settings()

@@ -1,12 +1,14 @@
 """Draws on several cores are those of one, but for rounding."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import snaper
-from snaper import config, cores, nuts, sampler, stretch, targets
+from snaper import config, cores, hmc, nuts, sampler, stretch, targets
 
 NAME, CHAINS = "brownian-bridge", 64
 FINE = {"rtol": 1e-3, "atol": 1e-4}  # few transitions: rounding has not grown to more
@@ -89,6 +91,8 @@ def test_what_cannot_be_parted_is_not(warm, two_cores, monkeypatch):
     monkeypatch.setattr(cores, "_WORTH", 0.0)
     assert isinstance(chosen(warm), cores.Parts)
     assert isinstance(chosen(warm, config=nuts.adaptive()), stretch.Buffer)
+    blocks = replace(warm.config, move=hmc.Move(at_once=8))
+    assert isinstance(chosen(warm, config=blocks), stretch.Buffer)
     other = warm.state._replace(key=jax.random.key(0, impl="rbg"))
     assert isinstance(chosen(warm, state=other), stretch.Buffer)
     with jax.default_matmul_precision("highest"):  # a setting of this thread alone
