@@ -62,7 +62,7 @@ def test_the_condition_is_of_the_functions_alone():
 
 
 def test_a_limit_names_the_worst_function():
-    run = sample(until=Until(rhat=1.000001, max_draws=60, of=lambda p: {"product": p["mean"]}))
+    run = sample(until=Until(ess=1e9, max_draws=60, of=lambda p: {"product": p["mean"]}))
     (sentence,) = [str(finding) for finding in run.findings if finding.topic == "limit"]
     assert "R-hat of product[" in sentence and "size, of product[" in sentence
 

@@ -13,7 +13,7 @@ from snaper import chunk as chunk_module
 from snaper.diagnostics.ess import nested_rhat, split_rhat
 from snaper.until import FIRST_LOOK, LONGEST, Progress
 
-SIZES = {"chains": NUM_CHAINS, "warmup": 150, "progress": False, "seed": 5}
+SIZES = {"chains": NUM_CHAINS, "warmup": 300, "progress": False, "seed": 5}
 
 
 def sample(**changes):
@@ -299,9 +299,9 @@ def _stream_split(num_draws):
 @pytest.mark.parametrize(
     ("until", "chunk"),
     [
-        (Until(rhat=1.02), None),
-        (Until(rhat=1.05), None),
-        (Until(rhat=1.05), 10),
+        (Until(rhat=1.004), None),
+        (Until(rhat=1.01), None),
+        (Until(rhat=1.01), 10),
         (Until(rhat=None, ess=2000), None),
         (Until(rhat=1.05, ess=3000, every=7), None),
     ],

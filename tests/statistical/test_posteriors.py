@@ -23,6 +23,7 @@ SLOW = [
     "gaussian-spectrum",
     "ill-conditioned-gaussian",
 ]
+NARROW = {"brownian-bridge": 0.95}  # acceptance: at less, steps are too long for part of it
 HARD = ["funnel"]  # no step size suits both of its ends
 KNOWN = [name for name in targets.names() if name not in HARD]
 
@@ -34,7 +35,9 @@ def test_moments_are_those_known_from_elsewhere(name):
     with jax.enable_x64(False):
         benchmark = targets.benchmark(name)
         assert benchmark.moments is not None
-        run = snaper.sample(benchmark.target, warmup=1000, draws=1000, seed=5, progress=False)
+        sizes = {"warmup": 1000, "draws": 1000, "progress": False}
+        accept = NARROW.get(name, 0.8)
+        run = snaper.sample(benchmark.target, seed=5, target_accept=accept, **sizes)
         flat = jnp.asarray(run.unconstrained.reshape(-1, benchmark.target.dim))
         quantities = jax.jit(
             jax.vmap(lambda x: benchmark.quantities(benchmark.target.constrain(x)))
@@ -47,6 +50,16 @@ def test_moments_are_those_known_from_elsewhere(name):
         assert_close(values, mean.ravel(), theirs * sd.ravel(), f"mean of {key}")
         squares = (values - mean.ravel()) ** 2
         assert_close(squares, sd.ravel() ** 2, 2 * theirs * sd.ravel() ** 2, f"variance of {key}")
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_a_narrow_place_is_told(name):
+    """At the usual acceptance, where draws miss part of it."""
+    sizes = {"warmup": 1000, "draws": 1000, "progress": False}
+    with jax.enable_x64(False):
+        runs = [snaper.sample(targets.get(name), seed=seed, **sizes) for seed in range(3)]
+    for run in runs:
+        assert {finding.topic for finding in run.findings} & {"narrow", "loose-bound"}
 
 
 @pytest.mark.parametrize("name", HARD)

@@ -110,7 +110,7 @@ def ratio(params):
 def test_until_ends_at_the_same_draw(of, every, tmp_path, monkeypatch, often):
     """Also where it was stopped between two looks."""
     target = normal_model()
-    until = Until(rhat=1.02, ess=800, max_draws=500, every=every, of=of)
+    until = Until(rhat=1.02, ess=2000, max_draws=500, every=every, of=of)
     options = SIZES | {"until": until, "chunk": 10 if every else None}
     whole = snaper.sample(target, **options)
     assert whole.stopped.rule == "converged" and whole.stopped.draws > 50
@@ -158,7 +158,7 @@ def test_findings_are_of_where_chains_began(tmp_path, monkeypatch):
 def test_another_condition_goes_on_from_there(tmp_path):
     target = normal_model()
     run = snaper.sample(target, draws=40, store=tmp_path / "run.zarr", **SIZES)
-    until = Until(rhat=1.01, max_draws=700)
+    until = Until(rhat=1.01, ess=3000, max_draws=700)
     more = snaper.resume(tmp_path / "run.zarr", target, until=until, progress=False)
     assert more.stopped.rule == "converged" and more.stopped.draws > 40
     np.testing.assert_array_equal(more.unconstrained[:, :40], run.unconstrained)

@@ -13,6 +13,7 @@ FEW_CHAINS = 16
 APART = 1.2  # the R-hat above which chains that had time enough disagree
 TIME_ENOUGH = 100  # draws
 SHORT_WARMUP = 50
+NARROW = 0.5  # of the moves that may fail do, where those of few chains are the most
 ENOUGH_TO_MOVE = 20  # draws in which a good chain moves, even among thousands
 UNHEARD_OF = 1e20  # a log density
 OUTWARD = 0.85  # the share of chains pulled outward that no proper density comes near,
@@ -235,10 +236,19 @@ def _acceptance(facts: Facts, stuck: np.ndarray) -> Iterator[Finding]:
     if wanted is None or stuck.all():
         return
     acceptance = float(facts.accept_prob[~stuck].mean())
-    if wanted - 0.15 <= acceptance <= 1 - 0.1 * (1 - wanted):
-        return
+    settled = facts.warmup_done >= SHORT_WARMUP and not _growing(facts)
     said = f"Mean acceptance was {acceptance:.2f} where {wanted:g} or a little more was wanted"
-    if acceptance > wanted and facts.warmup_done >= SHORT_WARMUP and not _growing(facts):
+    if wanted - 0.15 <= acceptance <= 1 - 0.1 * (1 - wanted):
+        if settled and acceptance > 1 - NARROW * (1 - wanted):
+            yield Finding(
+                "narrow",
+                f"{said}, since moves from some places mostly fail: these may be so narrow that "
+                f"draws miss part of them; compare target_accept={1 - (1 - wanted) / 4:.3g}, or "
+                "reparameterise the model.",
+                "note",
+            )
+        return
+    if acceptance > wanted and settled:
         # The harmonic mean: few chains that fail altogether outweigh all that do not.
         total = facts.num_chains * facts.warmup_done
         yield Finding(
