@@ -52,6 +52,7 @@ paper-quick: .venv/.stamp  ## The same for small problems and few seeds (under 1
 
 bench: .venv-peers/.stamp  ## Time it against bare gradients and other packages (hours on two cores)
 	.venv-peers/bin/python -m experiments.bench overhead learning scale peers
+	.venv-peers/bin/python -m experiments.bench.cores --results docs/results/bench
 	.venv-peers/bin/python -m experiments.bench.page
 
 bench-page: .venv/.stamp  ## Write the page of these times anew

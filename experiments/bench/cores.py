@@ -9,7 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+PROBLEMS = ["item-response", "sparse-logistic-regression", "stochastic-volatility"]
 ROUNDS = 3
+DRAWS = 300
 _CHILD = "--child"
 
 
@@ -22,8 +24,13 @@ def _child(problem: str, chains: int, only: str) -> None:
     from .problems import start
 
     target, size = targets.get(problem), {"chains": chains, "progress": False}
-    tuned = snaper.sample(target, warmup=100, draws=10, init=start(problem, chains), **size)
-    given = {"warmup": 0, "draws": 60, "tuning": tuned.tuning, "init": tuned.unconstrained[:, -1]}
+    tuned = snaper.sample(target, warmup=300, draws=10, init=start(problem, chains), **size)
+    given = {
+        "warmup": 0,
+        "draws": DRAWS,
+        "tuning": tuned.tuning,
+        "init": tuned.unconstrained[:, -1],
+    }
     runs = [snaper.sample(target, seed=2, **given, **size) for _ in range(4)]
     print(json.dumps(min(run.seconds[1] / run.num_gradients[1] for run in runs[1:])))
 
@@ -34,7 +41,7 @@ def measure(problem: str, chains: int) -> dict:
     for _ in range(ROUNDS):
         for only, times in found.items():
             command = [sys.executable, "-m", "experiments.bench.cores", _CHILD, only]
-            command += ["--problem", problem, "--chains", str(chains)]
+            command += ["--problems", problem, "--chains", str(chains)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             times.append(json.loads(done.stdout.splitlines()[-1]))
     count = len(os.sched_getaffinity(0))
@@ -44,20 +51,23 @@ def measure(problem: str, chains: int) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--problem", default="item-response")
+    parser.add_argument("--problems", nargs="+", default=PROBLEMS)
     parser.add_argument("--chains", type=int, default=64)
     parser.add_argument("--results", type=Path)
     parser.add_argument(_CHILD, choices=("one", "all"))
     chosen = parser.parse_args()
     if chosen.child:
-        _child(chosen.problem, chosen.chains, chosen.child)
+        _child(*chosen.problems, chosen.chains, chosen.child)
         return
-    text = json.dumps(measure(chosen.problem, chosen.chains), indent=1)
-    print(text)
-    if chosen.results:
-        path = chosen.results / "cpu" / "cores" / f"{chosen.problem}-{chosen.chains}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n", encoding="utf-8")
+    from .__main__ import machine
+
+    for problem in chosen.problems:
+        text = json.dumps({**measure(problem, chosen.chains), "machine": machine()}, indent=1)
+        print(text, flush=True)
+        if chosen.results:
+            path = chosen.results / "cpu" / "cores" / f"{problem}-{chosen.chains}.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,11 @@ Seconds of a call of 1000 transitions of warm-up and 1000 draws, without compila
 alone; and of that with all that the metric's learner does done twice, on a copy, so that chains do
 the same. What it adds is the metric's share of the call. All are the fastest of so many rounds.
 """
+CORES = """### Cores
+
+Milliseconds of a call of 300 draws, with what was learnt before, by its batches of gradients: with
+one core and with all of them, in processes that take turns, the fastest of three each.
+"""
 SCALE = """### Scale
 
 A normal with the default settings, about 8 leapfrog steps per transition. Memory is what the
@@ -100,6 +105,20 @@ def learning(cells: list[dict]) -> str:
     return table(heads, rows)
 
 
+def cores(cells: list[dict]) -> str:
+    rows = [
+        [
+            PROBLEMS[cell["problem"]],
+            str(cell["chains"]),
+            str(cell["cores"]),
+            *(f"{1e3 * min(cell[which]):.3g}" for which in ("one", "all")),
+            f"{cell['speedup']:.2f}",
+        ]
+        for cell in cells
+    ]
+    return table(["target", "chains", "cores", "one", "all", "one / all"], rows)
+
+
 def scale(cells: list[dict]) -> str:
     in_order = sorted(cells, key=lambda c: (c["dim"] != 100, c["dim"], c["chains"]))
     rows = [
@@ -153,6 +172,7 @@ def _column(calls: list[dict], what: str) -> np.ndarray:
 SECTIONS = {
     "overhead": (OVERHEAD, overhead),
     "learning": (LEARNING, learning),
+    "cores": (CORES, cores),
     "scale": (SCALE, scale),
     "peers": (PEERS, peers),
 }
@@ -164,6 +184,8 @@ def text(root: Path = RESULTS) -> str:
         results = Results(root, platform)
         sections = []
         for name, (words, rows) in SECTIONS.items():
+            if name == "cores" and platform != "cpu":
+                continue
             cells = results.cells(name)
             sections.append(words + "\n" + (rows(cells) if cells else "Not measured yet.") + "\n")
             if cells and name in figures.FIGURES:

@@ -20,7 +20,7 @@ from .adapt import Hyperparams, Resting
 from .chunk import Record, Tally
 from .config import Config
 from .sampler import State
-from .stretch import Recording
+from .stretch import Buffer, Recording
 from .target import Target
 
 _SMALLEST = 16  # chains of a part
@@ -33,20 +33,21 @@ def drawing(target: Target, config: Config, state: State, buffer: Recording) -> 
     where that is worth while.
     """
     num_parts = _num_parts(state.chains.logp.size)
-    if num_parts == 1 or not _can_be_parted(config, state):
+    if num_parts == 1 or not isinstance(buffer, Buffer) or not _can_be_parted(config, state):
         return buffer
     hyper = config.adapt.value(state.adapt, jnp.asarray(False))
     steps = max(float(hyper.trajectory_length / hyper.step_size), 1.0)
     if steps * _operations(target, state.chains.x) < _WORTH:
         return buffer
-    return Parts(buffer.slots, num_parts)
+    return Parts(buffer, num_parts)
 
 
 class Parts:
-    """As `Buffer`, for draws; every part has a record of its own."""
+    """As the buffer, for draws; every part has a record of its own beside it."""
 
-    def __init__(self, slots: int, num_parts: int):
-        self.slots = slots
+    def __init__(self, buffer: Buffer, num_parts: int):
+        self.slots = buffer.slots
+        self._buffer = buffer
         self._num_parts = num_parts
         self._whole: Record | None = None
         self._records: list[Record] = []
@@ -59,8 +60,7 @@ class Parts:
         resting = replace(config, adapt=Resting())
         parts = _cut(state, hyper, self._num_parts)
         if self._whole is None:
-            whole = state._replace(adapt=hyper)
-            self._whole = chunk.empty(target, resting, whole, self.slots)
+            self._whole = self._buffer.take(target, config, state)
             self._records = [chunk.empty(target, resting, part, self.slots) for part in parts]
         starts = np.arange(self._num_parts, dtype=np.int32) * parts[0].chains.logp.size
 

@@ -72,13 +72,16 @@ class Buffer:
         self.slots = slots
         self._record: Record | None = None
 
+    def take(self, target: Target, config: Config, state: State) -> Record:
+        """What there is, which is then no longer here."""
+        record, self._record = self._record, None
+        return chunk.empty(target, config, state, self.slots) if record is None else record
+
     def advance(
         self, target: Target, config: Config, state: State, first: int, size: int, thin: int
     ) -> tuple[State, Record, Tally]:
         """As `chunk.advance`; the record is gone when this is called again."""
-        record, self._record = self._record, None
-        if record is None:
-            record = chunk.empty(target, config, state, self.slots)
+        record = self.take(target, config, state)
         compiled = chunk.compiled(state)
         state, record, tally = compiled(target, config, state, record, first, size, thin)
         self._record = record

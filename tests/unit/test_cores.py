@@ -26,7 +26,7 @@ def two_cores(monkeypatch):
 
 
 def test_parts_make_the_same_draws(warm):
-    whole, parts = stretch.Buffer(8), cores.Parts(8, 4)
+    whole, parts = stretch.Buffer(8), cores.Parts(stretch.Buffer(8), 4)
     here, there = (
         each.advance(warm.target, warm.config, warm.state, 0, 5, 1) for each in (whole, parts)
     )
@@ -43,7 +43,7 @@ def test_parts_make_the_same_draws(warm):
 
 
 def test_no_two_parts_have_the_same_noise(warm):
-    parts = cores.Parts(1, 4)
+    parts = cores.Parts(stretch.Buffer(1), 4)
     _, record, _ = parts.advance(warm.target, warm.config, warm.state, 0, 1, 1)
     moved = np.asarray(record.x[0]).reshape(4, CHAINS // 4, -1)
     energy = np.asarray(record.info.energy[0])
@@ -52,7 +52,7 @@ def test_no_two_parts_have_the_same_noise(warm):
 
 @pytest.mark.parametrize("thin", [1, 3])
 def test_the_length_of_stretches_changes_no_bit(warm, thin):
-    once, twice = cores.Parts(160, 2), cores.Parts(160, 2)
+    once, twice = (cores.Parts(stretch.Buffer(160), 2) for _ in range(2))
     state, record, _ = once.advance(warm.target, warm.config, warm.state, 0, 150, thin)
     half, first, _ = twice.advance(warm.target, warm.config, warm.state, 0, 60, thin)
     first = np.array(first.x[: 60 // thin])
