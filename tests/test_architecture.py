@@ -119,7 +119,17 @@ MAY_IMPORT = {
     },
     # The driver.
     "stretch": {"chunk", "config", "interrupt", "record", "sampler", "target"},
-    "cores": {"adapt", "chunk", "config", "hmc", "sampler", "stretch", "target", "threefry"},
+    "cores": {
+        "_types",
+        "adapt",
+        "chunk",
+        "config",
+        "hmc",
+        "sampler",
+        "stretch",
+        "target",
+        "threefry",
+    },
     "course": {
         "config",
         "cores",

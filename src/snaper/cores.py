@@ -6,16 +6,20 @@ depend on the parts.
 """
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import jax
+import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 
 from . import chunk, hmc, threefry
+from ._types import Scalar
 from .adapt import Hyperparams, Resting
 from .chunk import Record, Tally
 from .config import Config
@@ -36,10 +40,9 @@ def drawing(target: Target, config: Config, state: State, buffer: Recording) -> 
     if num_parts == 1 or not isinstance(buffer, Buffer) or not _can_be_parted(config, state):
         return buffer
     hyper = config.adapt.value(state.adapt, jnp.asarray(False))
-    steps = max(float(hyper.trajectory_length / hyper.step_size), 1.0)
-    if steps * _operations(target, state.chains.x) < _WORTH:
-        return buffer
-    return Parts(buffer, num_parts)
+    steps = np.clip(float(hyper.trajectory_length / hyper.step_size), 1.0, config.max_leapfrog)
+    worth = steps * _operations(target, state.chains.x) >= _WORTH  # not so where it is no number
+    return Parts(buffer, num_parts) if worth else buffer
 
 
 class Parts:
@@ -51,6 +54,7 @@ class Parts:
         self._num_parts = num_parts
         self._whole: Record | None = None
         self._records: list[Record] = []
+        self._compiled = False
 
     def advance(
         self, target: Target, config: Config, state: State, first: int, size: int, thin: int
@@ -68,11 +72,14 @@ class Parts:
             done = chunk.advance(target, resting, part, record, first, size, thin, start)
             return jax.block_until_ready(done)
 
-        with ThreadPoolExecutor(self._num_parts) as pool:
-            found = list(pool.map(follow, parts, self._records, starts))
+        given = [*zip(parts, self._records, starts, strict=True)]
+        # The first alone, in this thread, where it is compiled: tracing is not for many at once.
+        alone = [] if self._compiled else [follow(*given[0])]
+        found = [*alone, *_at_once(follow, given[len(alone) :])]
+        self._compiled = True
         self._records = [record for _, record, _ in found]
         rows = -(-(first + size) // thin) - -(-first // thin)
-        record = self._whole = _together(self._whole, self._records, _enough(rows, self.slots))
+        record = self._whole = _together(self._whole, self._records, rows)
         chains = _joined([part.chains for part, _, _ in found])
         tallies = [tally for _, _, tally in found]
         tally = tallies[0]._replace(
@@ -104,8 +111,7 @@ def _can_be_parted(config: Config, state: State) -> bool:
     on_cpu = {device.platform for device in state.chains.x.devices()} == {"cpu"}
     if not (on_cpu and config.move == hmc.Move() and threefry.written_out(state.key)):
         return False
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(_settings).result() == _settings()
+    return _at_once(_settings, [()]) == [_settings()]
 
 
 def _settings() -> dict[str, Any]:
@@ -113,8 +119,38 @@ def _settings() -> dict[str, Any]:
     return {name: getattr(jax.config, name, None) for name in jax.config.values}
 
 
+def _at_once(call: Callable, given: list[tuple]) -> list:
+    """A call for each of what is given, each in a thread, with the precision of this one. Ctrl-C
+    does not wait for them.
+    """
+    wide = _wide()
+
+    def there(args: tuple):
+        with nullcontext() if _wide() == wide else _precision(wide):
+            return call(*args)
+
+    pool = ThreadPoolExecutor(max(len(given), 1))
+    try:
+        return list(pool.map(there, given))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _wide() -> bool:
+    """Whether this thread computes with 64 bits."""
+    return jnp.result_type(float) == jnp.float64
+
+
+def _precision(wide: bool) -> AbstractContextManager[None]:
+    """For this thread."""
+    older = vars(jax.experimental)  # versions of JAX have it there
+    return (getattr(jax, "enable_x64", None) or older["enable_x64"])(wide)
+
+
 def _operations(target: Target, x: jax.Array) -> float:
-    """Of one gradient of all chains, as the compiler counts them before it begins."""
+    """Of one gradient of all chains, as the compiler counts them before it begins: loops as if they
+    had one turn, so that models with long ones may count as light.
+    """
     cost = _gradients.lower(target, jax.ShapeDtypeStruct(x.shape, x.dtype)).cost_analysis() or {}
     return cost.get("flops", 0.0) + _TRANSCENDENTAL * cost.get("transcendentals", 0.0)
 
@@ -137,20 +173,18 @@ def _joined(parts: list) -> Any:
     return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
 
 
-def _enough(rows: int, slots: int) -> int:
-    """So many rows of a record, or some more: in few sizes, since each is compiled."""
-    return next((size for size in (slots // 64, slots // 8) if size >= rows), slots)
-
-
-@partial(jax.jit, static_argnames="rows", donate_argnames="whole")
-def _together(whole: Record, parts: list[Record], rows: int) -> Record:
+@partial(jax.jit, donate_argnames="whole")
+def _together(whole: Record, parts: list[Record], rows: Scalar) -> Record:
     """The first rows of all parts' records, in the place of those of the whole."""
 
-    def put(into: jax.Array, name: str, axis: int) -> jax.Array:
-        joined = jnp.concatenate([getattr(part, name)[:rows] for part in parts], axis)
-        return jax.lax.dynamic_update_slice(into, joined, (0,) * into.ndim)
+    def put(row: Scalar, whole: Record) -> Record:
+        x = jnp.concatenate([part.x[row] for part in parts])
+        per_chain = jnp.concatenate([part.per_chain[row] for part in parts], axis=-1)
+        return replace(
+            whole,
+            x=whole.x.at[row].set(x),
+            shared=whole.shared.at[row].set(parts[0].shared[row]),
+            per_chain=whole.per_chain.at[row].set(per_chain),
+        )
 
-    shared = jax.lax.dynamic_update_slice(whole.shared, parts[0].shared[:rows], (0, 0))
-    return replace(
-        whole, x=put(whole.x, "x", 1), shared=shared, per_chain=put(whole.per_chain, "per_chain", 2)
-    )
+    return jax.lax.fori_loop(0, rows, put, whole)

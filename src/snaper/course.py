@@ -82,7 +82,8 @@ class Course:
     def draw(self, interrupt: Interrupt) -> None:
         """Sample with what was learnt, until the goal is reached, a limit met, or Ctrl-C."""
         watch = self.sampling.watch = self.sampling.watch or self.new_watch()
-        self.buffer = cores.drawing(self.target, self.config, self.state, self.buffer)
+        if self.rule is None and not interrupt.requested:
+            self.buffer = cores.drawing(self.target, self.config, self.state, self.buffer)
         while self.rule is None and not interrupt.requested:
             look_at = self.goal.next_look(self.looked, self.least)
             pace = self.pace if self.sampling.done < self.least else self.between

@@ -35,7 +35,7 @@ def resume(
 ) -> Run:
     """Go on with a run that was sampled with `store=`: after it ended, was interrupted or killed,
     in warm-up or while sampling. The draws are those of a run that never stopped, bit for bit on
-    the same devices.
+    the same devices, with as many cores.
 
     Another target than the run's own is refused, and so are another version of snaper or JAX.
 

@@ -86,7 +86,8 @@ def sample(
         store: a new folder, such as "run.zarr", that the run is kept in as it goes on (the extra
             `store`); xarray and ArviZ open it. See `snaper.resume` and `snaper.load`.
         at_once: chains whose gradients are computed together; None for all of them. Fewer need less
-            memory and more time; all chains still learn together.
+            memory and more time, and draws are not spread over cores; all chains still learn
+            together.
         cache: a directory where compiled code is kept for other processes, or None: compiling
             takes seconds. JAX's own settings stay as they are.
         model_kwargs: keyword arguments of a NumPyro model.

@@ -21,7 +21,7 @@ class Memory(NamedTuple):
     slope: Vector  # its derivative in log tau-bar
     mean: Vector  # f
     square: Vector  # f^2
-    direction: Vector  # of the function that mixes worst
+    direction: Vector  # whose highest power mixes worst
     spread: Vector  # mean square of what f is a power of, each cut at far^2 times it
 
 
@@ -105,7 +105,7 @@ class Slowest:
         cost = length + 0.5 * step_size
         value = jnp.exp(-jnp.sum(share_of * slowness)) / cost
         climb = jnp.sum(share_of * log_slope[last]) - length / cost
-        worst = _direction(last[0] % spread.size, direction)
+        worst = _direction(jnp.argmin(log_rate[-spread.size :]), direction)
         return Memory(jump, slope, first, second, worst, spread), (value, value * climb)
 
     def _powers(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:

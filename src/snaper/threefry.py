@@ -15,7 +15,7 @@ _PARITY = np.uint32(0x1BD11BDA)
 def normal(key: Key, shape: tuple[int, ...], dtype, first: Scalar | int = 0) -> jax.Array:
     """Standard normal numbers; with `first`, those that a larger array has from that row on."""
     if not written_out(key):
-        return jax.random.normal(key, shape, dtype)
+        return jax.random.normal(key, shape, dtype)  # of all rows: see `cores`
     least = np.nextafter(np.array(-1.0, dtype), np.array(0.0, dtype))
     unit = _unit(key, shape, dtype, first) * (1.0 - least) + least
     return jax.lax.erf_inv(jnp.maximum(unit, least)) * np.array(np.sqrt(2), dtype)
@@ -50,10 +50,10 @@ def _bits(key: jax.Array, shape: tuple[int, ...], word: type, first: Scalar | in
         raise ValueError(f"{count} numbers at once are more than Threefry is asked for here.")
     before = jnp.asarray(first).astype(jnp.uint32) * np.uint32(np.prod(shape[1:]))
     place = jax.lax.iota(jnp.uint32, count).reshape(shape) + before
-    first, second = _mix(key[0], key[1], jnp.zeros_like(place), place)
+    high, low = _mix(key[0], key[1], jnp.zeros_like(place), place)
     if word is np.uint32:
-        return first ^ second
-    return (first.astype(word) << word(32)) | second.astype(word)
+        return high ^ low
+    return (high.astype(word) << word(32)) | low.astype(word)
 
 
 def _mix(key0, key1, x0, x1) -> tuple[jax.Array, jax.Array]:

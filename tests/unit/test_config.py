@@ -55,7 +55,7 @@ def cap(chosen, step, held=10, warming=True):
 def test_cap_grows_with_warm_up_and_is_whole_after():
     chosen = Config(max_leapfrog=12)
     assert [cap(chosen, step) for step in (0, 10, 16, 17, 30, 500)] == [2, 2, 2, 3, 5, 12]
-    assert cap(Config(), 810) == 242  # twice as fast by then
+    assert cap(Config(), 810) == 242  # twice as much as it would be at its first pace
     assert cap(chosen, 20, warming=False) == 12
     assert cap(Config(max_leapfrog=1), 500) == 1
 

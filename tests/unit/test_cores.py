@@ -16,7 +16,7 @@ FINE = {"rtol": 1e-3, "atol": 1e-4}  # few transitions: rounding has not grown t
 
 @pytest.fixture(scope="module")
 def warm():
-    """A run that has learnt, of a target whose gradients are the same bits in parts of chains."""
+    """A run that has learnt."""
     return snaper.sample(targets.get(NAME), chains=CHAINS, warmup=150, draws=1, progress=False)
 
 
@@ -43,11 +43,11 @@ def test_parts_make_the_same_draws(warm):
 
 
 def test_no_two_parts_have_the_same_noise(warm):
+    """Nor two chains: from one point, each goes somewhere else."""
+    one = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[:1], leaf.shape), warm.state.chains)
     parts = cores.Parts(stretch.Buffer(1), 4)
-    _, record, _ = parts.advance(warm.target, warm.config, warm.state, 0, 1, 1)
-    moved = np.asarray(record.x[0]).reshape(4, CHAINS // 4, -1)
-    energy = np.asarray(record.info.energy[0])
-    assert len(np.unique(energy)) == CHAINS and len(np.unique(moved[:, 0, 0])) == 4
+    _, record, _ = parts.advance(warm.target, warm.config, warm.state._replace(chains=one), 0, 1, 1)
+    assert len(np.unique(np.asarray(record.info.energy[0]))) == CHAINS
 
 
 @pytest.mark.parametrize("thin", [1, 3])
@@ -124,3 +124,45 @@ def test_a_whole_run_is_the_same_whatever_the_chunks(two_cores, monkeypatch):
     monkeypatch.setattr(cores, "_WORTH", 1e99)
     alone = snaper.sample(targets.get(NAME), **sizes)
     np.testing.assert_allclose(runs[0].unconstrained[:, 0], alone.unconstrained[:, 0], **FINE)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_precision_of_this_thread_alone_is_that_of_all(wide, two_cores, monkeypatch):
+    """Parts are used, and compute with as many bits as the thread that asked for draws."""
+    monkeypatch.setattr(cores, "_WORTH", 0.0)
+    with jax.enable_x64(wide):
+        run = snaper.sample(targets.get(NAME), chains=32, warmup=60, draws=10, progress=False)
+        assert isinstance(chosen(run), cores.Parts)
+    assert run.unconstrained.dtype == (np.float64 if wide else np.float32)
+    assert np.isfinite(run.unconstrained).all()
+
+
+def test_another_run_compiles_nothing(two_cores, monkeypatch, compilations):
+    monkeypatch.setattr(cores, "_WORTH", 0.0)
+    sizes = {"chains": 32, "warmup": 60, "progress": False}
+    snaper.sample(targets.get(NAME), draws=100, **sizes)
+    compilations()
+    snaper.sample(targets.get(NAME), draws=150, seed=1, chunk=40, **sizes)
+    assert not [name for name in compilations() if "advance" in name or "together" in name]
+
+
+@pytest.mark.parametrize("keep", ["draws", "moments"])
+def test_a_run_goes_on_with_the_same_bits(keep, two_cores, monkeypatch, tmp_path):
+    monkeypatch.setattr(cores, "_WORTH", 0.0)
+    target, sizes = targets.get(NAME), {"chains": 32, "warmup": 60, "keep": keep, "chunk": 20}
+    whole = snaper.sample(target, draws=100, progress=False, **sizes)
+    snaper.sample(target, draws=40, store=tmp_path / "run.zarr", progress=False, **sizes)
+    more = snaper.resume(tmp_path / "run.zarr", target, draws=100, progress=False)
+    np.testing.assert_array_equal(more.state.chains.x, whole.state.chains.x)
+    np.testing.assert_array_equal(more.unconstrained, whole.unconstrained)
+    np.testing.assert_array_equal(more.moments.mean, whole.moments.mean)
+
+
+def test_sampling_until_a_condition_holds(two_cores, monkeypatch):
+    monkeypatch.setattr(cores, "_WORTH", 0.0)
+    sizes = {"chains": 32, "warmup": 150, "progress": False}
+    until = snaper.Until(rhat=None, ess=500, max_draws=2000)
+    run = snaper.sample(targets.get(NAME), until=until, **sizes)
+    assert run.stopped.draws == run.unconstrained.shape[1] == run.moments.num_draws
+    first = snaper.sample(targets.get(NAME), draws=run.stopped.draws, **sizes)
+    np.testing.assert_array_equal(run.unconstrained, first.unconstrained)

@@ -13,7 +13,7 @@ FEW_CHAINS = 16
 APART = 1.2  # the R-hat above which chains that had time enough disagree
 TIME_ENOUGH = 100  # draws
 SHORT_WARMUP = 50
-NARROW = 0.5  # of the moves that may fail do, where those of few chains are the most
+NARROW = 0.5  # of the rejections that were wanted: fewer come from few places that make most
 ENOUGH_TO_MOVE = 20  # draws in which a good chain moves, even among thousands
 UNHEARD_OF = 1e20  # a log density
 OUTWARD = 0.85  # the share of chains pulled outward that no proper density comes near,
@@ -243,7 +243,7 @@ def _acceptance(facts: Facts, stuck: np.ndarray) -> Iterator[Finding]:
             yield Finding(
                 "narrow",
                 f"{said}, since moves from some places mostly fail: these may be so narrow that "
-                f"draws miss part of them; compare target_accept={1 - (1 - wanted) / 4:.3g}, or "
+                f"draws miss part of them; compare target_accept={_closer(wanted)}, or "
                 "reparameterise the model.",
                 "note",
             )
@@ -363,6 +363,11 @@ def _late_change(trace: np.ndarray) -> float:
     quarter = trace.size // 4
     logs = np.log(trace.astype(float))
     return float(np.exp(logs[-quarter:].mean() - logs[-2 * quarter : -quarter].mean()))
+
+
+def _closer(wanted: float) -> str:
+    """To one by about four times, in few digits."""
+    return f"{1 - float(f'{(1 - wanted) / 4:.1g}'):.12g}"
 
 
 def _growing(facts: Facts) -> bool:
