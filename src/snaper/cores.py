@@ -143,8 +143,8 @@ def _wide() -> bool:
 
 def _precision(wide: bool) -> AbstractContextManager[None]:
     """For this thread."""
-    older = vars(jax.experimental)  # versions of JAX have it there
-    return (getattr(jax, "enable_x64", None) or older["enable_x64"])(wide)
+    module = jax if hasattr(jax, "enable_x64") else jax.experimental  # as older versions have it
+    return vars(module)["enable_x64"](wide)
 
 
 def _operations(target: Target, x: jax.Array) -> float:
