@@ -59,7 +59,7 @@ def test_a_narrow_place_is_told(name):
     with jax.enable_x64(False):
         runs = [snaper.sample(targets.get(name), seed=seed, **sizes) for seed in range(3)]
     for run in runs:
-        assert {finding.topic for finding in run.findings} & {"narrow", "loose-bound"}
+        assert "loose-bound" in {finding.topic for finding in run.findings}
 
 
 @pytest.mark.parametrize("name", HARD)

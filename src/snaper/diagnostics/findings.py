@@ -13,7 +13,6 @@ FEW_CHAINS = 16
 APART = 1.2  # the R-hat above which chains that had time enough disagree
 TIME_ENOUGH = 100  # draws
 SHORT_WARMUP = 50
-NARROW = 0.5  # of the rejections that were wanted: fewer come from few places that make most
 ENOUGH_TO_MOVE = 20  # draws in which a good chain moves, even among thousands
 UNHEARD_OF = 1e20  # a log density
 OUTWARD = 0.85  # the share of chains pulled outward that no proper density comes near,
@@ -236,19 +235,10 @@ def _acceptance(facts: Facts, stuck: np.ndarray) -> Iterator[Finding]:
     if wanted is None or stuck.all():
         return
     acceptance = float(facts.accept_prob[~stuck].mean())
-    settled = facts.warmup_done >= SHORT_WARMUP and not _growing(facts)
-    said = f"Mean acceptance was {acceptance:.2f} where {wanted:g} or a little more was wanted"
     if wanted - 0.15 <= acceptance <= 1 - 0.1 * (1 - wanted):
-        if settled and acceptance > 1 - NARROW * (1 - wanted):
-            yield Finding(
-                "narrow",
-                f"{said}, since moves from some places mostly fail: these may be so narrow that "
-                f"draws miss part of them; compare target_accept={_closer(wanted)}, or "
-                "reparameterise the model.",
-                "note",
-            )
         return
-    if acceptance > wanted and settled:
+    said = f"Mean acceptance was {acceptance:.2f} where {wanted:g} or a little more was wanted"
+    if acceptance > wanted and facts.warmup_done >= SHORT_WARMUP and not _growing(facts):
         # The harmonic mean: few chains that fail altogether outweigh all that do not.
         total = facts.num_chains * facts.warmup_done
         yield Finding(
@@ -363,11 +353,6 @@ def _late_change(trace: np.ndarray) -> float:
     quarter = trace.size // 4
     logs = np.log(trace.astype(float))
     return float(np.exp(logs[-quarter:].mean() - logs[-2 * quarter : -quarter].mean()))
-
-
-def _closer(wanted: float) -> str:
-    """To one by about four times, in few digits."""
-    return f"{1 - float(f'{(1 - wanted) / 4:.1g}'):.12g}"
 
 
 def _growing(facts: Facts) -> bool:
