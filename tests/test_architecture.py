@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "slowest": {"_types", "adapt.ema", "ensemble", "hmc"},
     "criteria": {"_types", "ensemble", "hmc", "slowest"},
     # Learners see arrays, the running moments, and nothing of each other.
-    "adapt": {"_types", "hmc", "metric", "adapt.*"},
+    "adapt": {"_types", "hmc", "metric", "when", "adapt.*"},
     "adapt.ema": {"_types"},
     "adapt.auto": {"adapt.dense", "adapt.low_rank", "adapt.moments", "metric"},
     "adapt.due": {"_types"},

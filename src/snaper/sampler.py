@@ -136,14 +136,11 @@ def transition(target: Target, config: Config, state: State, noise: Noise) -> tu
         noise.move, target.logp, state.chains, hyper.step_size, hyper.metric, num_leapfrog, rounding
     )
 
-    # Draws are not slowed down by learners that have nothing left to learn.
     told = config.clock.told(jitter, length, t)
     age = state.step + 1 - state.began
     seen = (move, told, one_step, cap, state.step, age, noise.lost)
-    after = (state.adapt, chains, jnp.full((), jnp.nan, dtype))
-    if config.adapt.learns:
-        after = when(warming, partial(_learn, config), after, *seen)
-    adapt, kept, criterion = after
+    before = (state.adapt, chains, jnp.full((), jnp.nan, dtype))
+    adapt, kept, criterion = config.adapt.learn(warming, partial(_learn, config), before, *seen)
     info = Info(
         hyper.step_size,
         move.num_leapfrog.astype(dtype) * hyper.step_size,

@@ -91,6 +91,6 @@ def test_a_matrix_that_is_not_positive_has_no_root():
 def test_on_a_cpu_eigenvectors_are_used_alone():
     traced = jax.jit(root.halves).trace(jnp.eye(3), jnp.eye(3))
     text = traced.lower(lowering_platforms=("cpu",)).as_text()
-    assert "syevd" in text and "while" not in text
+    assert "syevd" in text and text.count("dot_general") < 5
     text = traced.lower(lowering_platforms=("cuda",)).as_text()
-    assert "syevd" not in text and "while" in text
+    assert "syevd" not in text and text.count("dot_general") > 40

@@ -1,5 +1,6 @@
 """The learners bundled: one state, one value, one update."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 from .._types import Key, PerChain, Scalar, Vector
 from ..hmc import Chains, Transition
 from ..metric import Metric
+from ..when import Tree, when
 from .auto import AutoMetric
 from .dense import DenseMetric, fisher, plain
 from .held import Held, HeldDirection, HeldMetric, HeldMoments
@@ -92,8 +94,6 @@ class Statistics(NamedTuple):
 class Adaptation:
     """One learner for each thing learnt. No learner sees another: each is handed plain arrays."""
 
-    learns = True
-
     step_size: StepSize | Held = field(default=StepSize())
     trajectory: TrajectoryLength | Held = field(default=TrajectoryLength())
     metric: MetricLearner = field(default=DiagonalMetric())
@@ -139,6 +139,12 @@ class Adaptation:
             state.direction if state.memory is None else state.memory.direction,
             self.metric.width(state.moments),
         )
+
+    def learn(self, warming: Scalar, learnt: Callable[..., Tree], before: Tree, *seen: Any) -> Tree:
+        """`learnt(before, *seen)` while warming: draws are not slowed down by learners that have
+        nothing left to learn.
+        """
+        return when(warming, learnt, before, *seen)
 
     def statistics(self, state: AdaptState, transition: Transition, chains: Chains, step: Scalar):
         """What a criterion may ask for: acceptance as weights, centres, the principal direction."""
@@ -209,10 +215,11 @@ class Adaptation:
 class Resting(Adaptation):
     """No learner, after warm-up: its state is what was learnt."""
 
-    learns = False
-
     def value(self, state: Any, warming: Scalar) -> Any:
         return state
+
+    def learn(self, warming: Scalar, learnt: Callable[..., Tree], before: Tree, *seen: Any) -> Tree:
+        return before
 
     def due(self, dim: int, step: Scalar, age: Scalar) -> Scalar:
         return jnp.zeros((), bool)

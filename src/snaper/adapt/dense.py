@@ -113,15 +113,13 @@ class DenseMetric:
         state = state._replace(since=state.since + 1)
         closely = (age <= self.closely) | (state.worth < self.enough * dim)
         look = closely | (len(x) < self.many) | (state.since >= self.every)
-        state = when(look, self._look, state, x, grad, weight, moments, step)
-        settled = (age > self.settled) & ~self._pays(state)
-        return when((step < FIRST) | settled, self._leave_out, state, moments, age)
+        return when(look, self._look, state, x, grad, weight, moments, step, age)
 
     def due(self, dim: int, step: Scalar, age: Scalar) -> Scalar:
         """By the transitions of this run, whatever number they have."""
         return due(age - 1, self.per_doubling * min(1.0, (512 / dim) ** 0.5))
 
-    def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, step: Scalar):
+    def _look(self, state: DenseState, x, grad, weight, moments: MomentsState, step, age):
         """What a look shows counts for all transitions since the last one."""
         means = jnp.stack([moments.mean, jnp.zeros_like(moments.mean)])  # gradients have none
         variances = jnp.stack([moments.variance, moments.grad_variance])
@@ -134,11 +132,13 @@ class DenseMetric:
         renewal = 1.0 - (1.0 - self.renewal) ** state.since.astype(x.dtype)
         renewed = jnp.where(old, jnp.maximum(usual, renewal), usual)
         share = jnp.mean(renewed)
-        return state._replace(
+        seen = state._replace(
             covariances=jax.vmap(_blend, (0, 0, None))(state.covariances, distances, renewed),
             worth=1.0 / ((1.0 - share) ** 2 / state.worth + share**2 / ensemble.count(weight)),
             since=jnp.zeros_like(state.since),
         )
+        settled = (age > self.settled) & ~self._pays(seen)
+        return when((step < FIRST) | settled, self._leave_out, seen, moments, age)
 
     def describe(self, state: DenseState) -> str:
         """What was chosen, and why."""

@@ -1,5 +1,7 @@
 """The square root inside of a geometric mean, cut in halves."""
 
+from functools import reduce
+
 import jax
 import jax.numpy as jnp
 
@@ -32,10 +34,10 @@ def by_products(points: jax.Array, lower: jax.Array) -> tuple[jax.Array, jax.Arr
     whole = product(lower.T, jnp.linalg.cholesky(points))
 
     def turn(x, scale):
-        return scale * (1.5 * x - 0.5 * scale**2 * product(x, product(x.T, x))), None
+        return scale * (1.5 * x - 0.5 * scale**2 * product(x, product(x.T, x)))
 
-    scales = jnp.asarray(_scales(float(jnp.finfo(points.dtype).eps)), points.dtype)
-    turned, _ = jax.lax.scan(turn, whole / jnp.linalg.norm(whole), scales)
+    scales = _scales(float(jnp.finfo(points.dtype).eps))
+    turned = reduce(turn, scales, whole / jnp.linalg.norm(whole))  # no loop: one command buffer
     identity = jnp.eye(len(whole), dtype=whole.dtype)
     left = jnp.max(jnp.abs(product(turned, turned.T) - identity))
     root = product(whole, turned.T)
