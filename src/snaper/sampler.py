@@ -69,6 +69,7 @@ def init(
     return begin(key, config, chains, num_warmup, given)
 
 
+@partial(jax.jit, static_argnums=1)
 def begin(
     key: Key,
     config: Config,
@@ -81,7 +82,8 @@ def begin(
     num_warmup = jnp.asarray(num_warmup, jnp.int32)
     share = (config.one_step_share * num_warmup.astype(jnp.float32)).astype(jnp.int32)
     held = jnp.minimum(config.one_step, share) if given is None else jnp.zeros_like(num_warmup)
-    adapt = _init_adapt(config, jax.random.fold_in(key, 2**32 - 1), chains, given)
+    memory = criteria.remember(config.criterion, chains.x, given and given.direction)
+    adapt = config.adapt.init(jax.random.fold_in(key, 2**32 - 1), chains, given, memory)
     step = jnp.full_like(num_warmup, experience)
     return State(key, step, step, held, num_warmup + experience, chains, adapt)
 
@@ -91,13 +93,6 @@ def evaluate(target: Target, x: Positions) -> Chains:
     """Chains at the given points, with density and gradient there."""
     # Once per run: time is no object, and memory is what larger blocks would need more of.
     return hmc.init(target.logp, x, None if len(x) <= BLOCK else BLOCK)
-
-
-@partial(jax.jit, static_argnums=0)
-def _init_adapt(config: Config, key: Key, chains: Chains, given: Hyperparams | None) -> AdaptState:
-    direction = None if given is None else given.direction
-    memory = criteria.remember(config.criterion, chains.x, direction)
-    return config.adapt.init(key, chains, given, memory)
 
 
 def step(target: Target, config: Config, state: State) -> tuple[State, Info]:

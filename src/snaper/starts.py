@@ -29,7 +29,8 @@ class Starts(NamedTuple):
     @property
     def all_one(self) -> bool:
         """Whether chains share one point."""
-        return bool(jnp.all(self.x == self.x[0]))
+        x = np.asarray(self.x)
+        return bool((x == x[0]).all())
 
 
 def find(

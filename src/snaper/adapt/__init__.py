@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 
 from .._types import Key, PerChain, Scalar, Vector
@@ -129,6 +131,7 @@ class Adaptation:
             memory,
         )
 
+    @partial(jax.jit, static_argnums=0)
     def value(self, state: AdaptState, warming: Scalar) -> Hyperparams:
         """The latest values while warming, the averaged ones after."""
         return Hyperparams(
@@ -215,6 +218,7 @@ class Adaptation:
 class Resting(Adaptation):
     """No learner, after warm-up: its state is what was learnt."""
 
+    @partial(jax.jit, static_argnums=0)
     def value(self, state: Any, warming: Scalar) -> Any:
         return state
 

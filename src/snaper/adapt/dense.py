@@ -87,16 +87,14 @@ class DenseMetric:
     renewal: float = 0.2  # weight of a transition in coordinates whose variance is stale
 
     def init(self, moments: MomentsState, given: metric.Metric | None = None) -> DenseState:
-        factor = jnp.diag(jnp.sqrt(moments.variance))
-        count = jnp.ones((), factor.dtype)
+        square, grads = jnp.diag(moments.variance), jnp.diag(1.0 / moments.variance)
+        used, none = metric.Dense(jnp.sqrt(square), square), jnp.zeros((), jnp.int32)
+        count = gain = one = jnp.ones((), square.dtype)
         if isinstance(given, metric.Dense):
-            factor, count = given.factor, 1e4 * count
-        inverse = jnp.linalg.inv(factor)
-        used, grads = metric.dense(factor), product(inverse.T, inverse)
-        (gain,) = _steps(_alone(used.square, grads))
-        both = jnp.stack([used.square, grads])
-        none = jnp.zeros((), jnp.int32)
-        return DenseState(both, count, none, used, gain, jnp.ones_like(count))
+            inverse = jnp.linalg.inv(given.factor)
+            used, grads = metric.dense(given.factor), product(inverse.T, inverse)
+            count, (gain,) = 1e4 * one, _steps(_alone(used.square, grads))
+        return DenseState(jnp.stack([used.square, grads]), count, none, used, gain, one)
 
     def update(
         self,

@@ -60,6 +60,7 @@ class Look(NamedTuple):
     constant: jax.Array  # [chain, dim]: never changed
 
 
+@jax.jit
 def init(x: Positions) -> Stream:
     """No draws yet, of chains like x."""
     blocks = jnp.zeros((BLOCKS, *x.shape), x.dtype)
