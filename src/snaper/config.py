@@ -2,11 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from numbers import Real
 from typing import Any, Protocol
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -71,7 +69,6 @@ class Config:
     one_step_share: float = 0.2  # and at most this share of it
     rounding: float = 8.0  # units in the last place of log p forgiven in warm-up: see `hmc.step`
 
-    @partial(jax.jit, static_argnums=0)
     def cap(self, step: Scalar, num_one_step: Scalar, warming: Scalar) -> Scalar:
         """The most leapfrog steps of a transition; it grows with warm-up, so that early mistakes
         are cheap.

@@ -23,7 +23,7 @@ from ._types import Scalar
 from .adapt import Hyperparams, Resting
 from .chunk import Record, Tally
 from .config import Config
-from .sampler import State
+from .sampler import State, learnt
 from .stretch import Buffer, Recording
 from .target import Target
 
@@ -39,7 +39,7 @@ def drawing(target: Target, config: Config, state: State, buffer: Recording) -> 
     num_parts = _num_parts(state.chains.logp.size)
     if num_parts == 1 or not isinstance(buffer, Buffer) or not _can_be_parted(config, state):
         return buffer
-    hyper = config.adapt.value(state.adapt, jnp.asarray(False))
+    hyper = learnt(config, state)
     steps = np.clip(float(hyper.trajectory_length / hyper.step_size), 1.0, config.max_leapfrog)
     worth = steps * _operations(target, state.chains.x) >= _WORTH  # not so where it is no number
     return Parts(buffer, num_parts) if worth else buffer
@@ -60,7 +60,7 @@ class Parts:
         self, target: Target, config: Config, state: State, first: int, size: int, thin: int
     ) -> tuple[State, Record, Tally]:
         """As `chunk.advance`; the record is gone when this is called again."""
-        hyper = config.adapt.value(state.adapt, jnp.asarray(False))
+        hyper = learnt(config, state)
         resting = replace(config, adapt=Resting())
         parts = _cut(state, hyper, self._num_parts)
         if self._whole is None:

@@ -4,10 +4,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import jax.numpy as jnp
 import numpy as np
 
-from . import cores
+from . import cores, sampler
 from .config import Config
 from .diagnostics import certificate, findings
 from .diagnostics.functions import Functions
@@ -144,10 +143,10 @@ class Course:
         )
 
     def _tuning(self) -> Tuning:
-        adapt, learnt = self.config.adapt, self.state.adapt
         unlearnt = self.tuned and self.warming.done == 0
-        choice = "as given" if unlearnt else adapt.metric.describe(learnt.metric)
-        return Tuning.of(adapt.value(learnt, jnp.asarray(False)), choice)
+        metric = self.config.adapt.metric
+        choice = "as given" if unlearnt else metric.describe(self.state.adapt.metric)
+        return Tuning.of(sampler.learnt(self.config, self.state), choice)
 
     def _progress(self) -> Progress:
         elapsed = time.monotonic() - self.clock[1]
@@ -191,7 +190,7 @@ class Course:
             reseeded=np.asarray(state.adapt.quarantine.reseeded),
             warmup_step_size=warming.kept.trace("step_size"),
             warmup_length=warming.kept.trace("mean_trajectory_length"),
-            warmup_cap=int(config.cap(state.num_warmup - 1, state.num_one_step, jnp.asarray(True))),
+            warmup_cap=int(sampler.last_cap(config, state)),
             unusable=_unusable(warming.kept.trace("criterion")),
             warmup_diverging=int(warming.diverging.sum()),
             accept_prob=sampling.accept_prob / draws,

@@ -151,6 +151,18 @@ def transition(target: Target, config: Config, state: State, noise: Noise) -> tu
     return state._replace(step=state.step + 1, chains=kept, adapt=adapt), info
 
 
+@partial(jax.jit, static_argnums=0)
+def learnt(config: Config, state: State) -> Hyperparams:
+    """What draws run with."""
+    return config.adapt.value(state.adapt, jnp.asarray(False))
+
+
+@partial(jax.jit, static_argnums=0)
+def last_cap(config: Config, state: State) -> Scalar:
+    """The most leapfrog steps of warm-up's last transition."""
+    return config.cap(state.num_warmup - 1, state.num_one_step, jnp.asarray(True))
+
+
 def due(config: Config, state: State) -> Scalar:
     """Whether `renew` has something to do after a transition."""
     last, age = state.step - 1, state.step - state.began

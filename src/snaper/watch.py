@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ._types import Vector
@@ -14,7 +13,7 @@ from .diagnostics.functions import Functions
 from .diagnostics.judged import Judged
 from .diagnostics.pooled import Pooled
 from .diagnostics.stream import Stream
-from .sampler import State
+from .sampler import State, learnt
 from .target import Target
 
 
@@ -44,7 +43,7 @@ class Watch:
         named: bool,
         functions: Functions | None,
     ):
-        hyper = config.adapt.value(state.adapt, jnp.asarray(False))
+        hyper = learnt(config, state)
         scalar = certificate.scalar(config.criterion, hyper.direction)
         self.has_scalar = scalar is not None
         self._scalar, self._direction = scalar or (stream.nobody, hyper.direction)

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 
 from .._types import Key, PerChain, Scalar, Vector
@@ -131,7 +129,6 @@ class Adaptation:
             memory,
         )
 
-    @partial(jax.jit, static_argnums=0)
     def value(self, state: AdaptState, warming: Scalar) -> Hyperparams:
         """The latest values while warming, the averaged ones after."""
         return Hyperparams(
@@ -218,7 +215,6 @@ class Adaptation:
 class Resting(Adaptation):
     """No learner, after warm-up: its state is what was learnt."""
 
-    @partial(jax.jit, static_argnums=0)
     def value(self, state: Any, warming: Scalar) -> Any:
         return state
 
