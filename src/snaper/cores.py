@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -151,7 +151,13 @@ def _operations(target: Target, x: jax.Array) -> float:
     """Of one gradient of all chains, as the compiler counts them before it begins: loops as if they
     had one turn, so that models with long ones may count as light.
     """
-    cost = _gradients.lower(target, jax.ShapeDtypeStruct(x.shape, x.dtype)).cost_analysis() or {}
+    leaves, structure = jax.tree.flatten((target, x))
+    return _counted(structure, tuple(jax.ShapeDtypeStruct(np.shape(a), a.dtype) for a in leaves))
+
+
+@lru_cache(maxsize=16)  # counting takes as long as hundreds of draws of a small model
+def _counted(structure: Any, shapes: tuple[jax.ShapeDtypeStruct, ...]) -> float:
+    cost = _gradients.lower(*jax.tree.unflatten(structure, shapes)).cost_analysis() or {}
     return cost.get("flops", 0.0) + _TRANSCENDENTAL * cost.get("transcendentals", 0.0)
 
 

@@ -87,6 +87,16 @@ def test_what_is_heavy(name, worth, two_cores):
     assert isinstance(found, cores.Parts) == worth
 
 
+def test_a_model_is_weighed_once(warm):
+    operations = cores._operations(warm.target, warm.state.chains.x)
+    before = cores._counted.cache_info().misses
+    again = snaper.sample(warm.target, chains=CHAINS, warmup=0, draws=1, progress=False)
+    assert cores._operations(again.target, again.state.chains.x) == operations > 0
+    assert cores._counted.cache_info().misses == before
+    cores._operations(warm.target, warm.state.chains.x[1:])
+    assert cores._counted.cache_info().misses == before + 1
+
+
 def test_what_cannot_be_parted_is_not(warm, two_cores, monkeypatch):
     monkeypatch.setattr(cores, "_WORTH", 0.0)
     assert isinstance(chosen(warm), cores.Parts)
