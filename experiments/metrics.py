@@ -31,6 +31,9 @@ VARIANTS = {
     "snaper": {"metric": "diagonal", "criterion": "snaper"},
     "dense": {"metric": "dense"},
     "covariance": {"metric": "covariance"},
+    "auto, snaper": {"criterion": "snaper"},
+    "auto, chees_rate": {"criterion": "chees_rate"},
+    "auto, esjd": {"criterion": "esjd"},
     "acceptance 0.65": {"target_accept": 0.65},
     "acceptance 0.9": {"target_accept": 0.9},
 }

@@ -1,5 +1,8 @@
 """What the dense metric and the criterion of the slowest function give, beside SNAPER."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 
 from . import plan
@@ -10,6 +13,10 @@ from .results import PRINTED, Results
 from .settings import BEYOND
 from .tables import SPREAD
 
+GOALS = json.loads(Path(__file__).with_name("goals.json").read_text(encoding="utf-8"))
+"""Efficiency wanted and aimed at; gradients wanted after the first of the short warm-ups."""
+_FIRST = plan.SHORT_WARMUPS[0]
+
 
 def section(results: Results) -> str:
     """Nothing where nothing was measured."""
@@ -19,12 +26,14 @@ def section(results: Results) -> str:
 
 The default of `snaper.sample`: the metric from points and gradients, dense where correlations pay,
 and trajectories tuned for the function that mixes worst. Least ESS of squares per gradient, and
-total gradients to a classic R-hat below its threshold, beside the SNAPER of the paper. Fingerprints
-of the code are as above.
+total gradients to a classic R-hat below its threshold, beside the SNAPER of the paper and what was
+wanted of it before it was written. Fingerprints of the code are as above. {_missed(results)}
 
 {_efficiency(results)}
 
-{_gradients(results)}"""
+{_gradients(results)}
+
+{_lost(results)}"""
 
 
 def _efficiency(results: Results) -> str:
@@ -39,9 +48,10 @@ def _efficiency(results: Results) -> str:
             ends = between(interval(values, 10))
             ours = [number(low), ends, number(middle), number(high), str(found.seeds)]
             rest = [ratio(low, printed), found.code]
-        rows.append([name, *ours, number(printed), *rest])
-    heads = ["", "10th", "95 % interval", "median", "90th", "seeds", "printed SNAPER"]
-    return table([*heads, "ours/printed", "code"], rows, words=1)
+        goals = [number(goal, 2) for goal in GOALS["efficiency"][problem]]
+        rows.append([name, *ours, *goals, number(printed), *rest])
+    heads = ["", "10th", "95 % interval", "median", "90th", "seeds", "wanted", "aim"]
+    return table([*heads, "printed SNAPER", "ours/printed", "code"], rows, words=1)
 
 
 def _gradients(results: Results) -> str:
@@ -58,7 +68,64 @@ def _gradients(results: Results) -> str:
                 middle = number(float(percentile(total, 50)))
                 ours = [middle, high, between(interval(total, 90)), reached, found.code]
             printed = number(printed, 2) if printed else DASH
-            rows.append([name, str(warmup), *ours[:4], printed, ours[4]])
+            goal = number(GOALS["gradients"][problem], 2) if warmup == _FIRST else DASH
+            rows.append([name, str(warmup), *ours[:4], goal, printed, ours[4]])
             name = ""
-    heads = ["", "warm-up", "median", "90th", "95 % interval", "reached", "printed SNAPER", "code"]
-    return table(heads, rows, words=1)
+    heads = ["", "warm-up", "median", "90th", "95 % interval", "reached", "wanted"]
+    return table([*heads, "printed SNAPER", "code"], rows, words=1)
+
+
+def _lost(results: Results) -> str:
+    """Runs that did not get there, and whether their warm-up was already odd."""
+    said, odd = [], False
+    for problem, name in PROBLEMS.items():
+        for warmup in plan.SHORT_WARMUPS:
+            found = results.short(problem, BEYOND.name, warmup)
+            if found is None:
+                continue
+            steps = found["warmup_gradients"]
+            there = np.isfinite(found.total("classic"))
+            each = [f"{seed} ({steps[seed]:.0f})" for seed in np.flatnonzero(~there)]
+            if each and np.any(there):
+                least, most = (edge(steps[there]) for edge in (np.min, np.max))
+                ends = f"the others {least:.0f} to {most:.0f}"
+                said.append(f"{name}, {warmup}: {', '.join(each)}; {ends}")
+                odd |= bool(np.any(steps < 0.5 * least))
+    if not said:
+        return ""
+    told = f"Seeds that did not get there, with the gradients of their warm-up: {'. '.join(said)}."
+    remark = (
+        " One with far fewer than the others has had short trajectories throughout: it is lost."
+    )
+    return told + remark * odd
+
+
+def _missed(results: Results) -> str:
+    """Where it falls short of what was wanted, and where nobody can tell."""
+    short, unsure, there = [], [], 0
+    for problem, name in PROBLEMS.items():
+        long, brief = (
+            results.long(problem, BEYOND.name),
+            results.short(problem, BEYOND.name, _FIRST),
+        )
+        if long is not None:
+            values, goal = long.efficiency(), GOALS["efficiency"][problem][0]
+            low, ends = float(percentile(values, 10)), interval(values, 10)
+            there += low >= goal
+            if low < goal:
+                short.append(f"{name}, efficiency ({low / goal:.2f} of it)")
+            elif ends[0] < goal:
+                unsure.append(f"{name}, efficiency")
+        if brief is not None:
+            values, goal = brief.total("classic"), GOALS["gradients"][problem]
+            high, ends = float(percentile(values, 90)), interval(values, 90)
+            there += high <= goal
+            if high > goal:
+                short.append(f"{name}, gradients ({high / goal:.1f} times as many)")
+            elif ends[1] > goal:
+                unsure.append(f"{name}, gradients")
+    noise = f", though perhaps by chance for {'; '.join(unsure)}" if unsure else ""
+    return (
+        f"Of these, {there} are as wanted{noise}; short of it: {'; '.join(short) or 'none'}. "
+        "What was tried for those: [metrics.md](metrics.md)."
+    )

@@ -45,6 +45,8 @@ def text(results: Results) -> str:
         " of each chain, on average over chains, and in lock-step, where all chains wait for the"
         " longest tree.",
         "### Default preset",
+        "Each criterion with a diagonal metric; the last row of a problem is what `sample` does"
+        " when it is asked for nothing else, with a metric and a criterion beyond the paper's.",
         tables.table_one(results, "default"),
         "### Paper preset",
         "The published algorithm to the letter; `docs/theory.md` says where the letter fails.",

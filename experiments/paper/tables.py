@@ -7,10 +7,12 @@ from .markdown import DASH, between, number, ratio, share, table
 from .percentiles import interval, percentile
 from .problems import PROBLEMS
 from .results import COLUMNS, CRITERIA, PRINTED, Columns, Results
+from .settings import BEYOND
 from .short_run import ENOUGH, MAX_DRAWS, RULES
 
 PRESETS = {"default": "", "paper": "paper-"}
 SPREAD = (10, 50, 90)
+OURS = {BEYOND.name: "default of `sample`"}  # beside the paper's columns
 
 
 def best_of_grid(
@@ -29,14 +31,14 @@ def long_columns(results: Results, problem: str, column: str, preset: str) -> Co
     if column == "grid":
         best = best_of_grid(results, problem) if preset == "default" else None
         return best[1] if best else None
-    if column == "nuts" and preset == "paper":
-        return None
+    if column in ("nuts", *OURS):
+        return results.long(problem, column) if preset == "default" else None
     return results.long(problem, PRESETS[preset] + column)
 
 
 def _lines_of_table_one(results: Results, problem: str, preset: str):
     """Label, column of the paper, cell, and which gradients are counted."""
-    for column, label in COLUMNS.items():
+    for column, label in {**COLUMNS, **OURS}.items():
         found = long_columns(results, problem, column, preset)
         if column == "grid" and (best := best_of_grid(results, problem)):
             label = f"{label} ({best[0]} steps)"
@@ -52,9 +54,9 @@ def table_one(results: Results, preset: str) -> str:
     rows = []
     for problem, name in PROBLEMS.items():
         for label, column, found, counted in _lines_of_table_one(results, problem, preset):
-            if preset == "paper" and column in ("grid", "nuts"):
+            if preset == "paper" and column in ("grid", "nuts", *OURS):
                 continue
-            printed = PRINTED["efficiency"][problem][column]
+            printed = PRINTED["efficiency"][problem].get(column)
             if found is None:
                 ours = [DASH] * 5
                 quotient = DASH
@@ -63,8 +65,8 @@ def table_one(results: Results, preset: str) -> str:
                 low, middle, high = (float(percentile(values, q)) for q in SPREAD)
                 ends = between(interval(values, 10))
                 ours = [number(low), ends, number(middle), number(high), str(found.seeds)]
-                quotient = ratio(low, printed)
-            rows.append([name, label, *ours, number(printed), quotient])
+                quotient = ratio(low, printed) if printed else DASH
+            rows.append([name, label, *ours, number(printed) if printed else DASH, quotient])
             name = ""
     return table(heads, rows, words=2)
 
@@ -73,16 +75,18 @@ def table_of_rhat(results: Results) -> str:
     heads = ["", "", "preset", "10th", "median", "90th", "seeds", "printed"]
     rows = []
     for problem, name in PROBLEMS.items():
-        for column, label in COLUMNS.items():
+        for column, label in {**COLUMNS, **OURS}.items():
             for preset in PRESETS:
-                if preset == "paper" and column in ("grid", "nuts"):
+                if preset == "paper" and column in ("grid", "nuts", *OURS):
                     continue
                 found = long_columns(results, problem, column, preset)
                 ours = [DASH] * 4
                 if found is not None:
                     spread = (float(percentile(found.rhat(), q)) for q in SPREAD)
                     ours = [*(f"{value:.3f}" for value in spread), str(found.seeds)]
-                rows.append([name, label, preset, *ours, f"{PRINTED['rhat'][problem][column]:.3f}"])
+                printed = PRINTED["rhat"][problem].get(column)
+                printed = f"{printed:.3f}" if printed else DASH
+                rows.append([name, label, preset, *ours, printed])
                 name = label = ""
     return table(heads, rows, words=3)
 
@@ -114,16 +118,17 @@ def table_two(results: Results, preset: str) -> str:
     for rule in RULES:
         heads += [f"total, {rule}", "95 % interval", "sampling alone", "reached"]
     heads += ["classic/printed", "code"]
-    columns = CRITERIA if preset == "paper" else (*CRITERIA, "nuts")
+    columns = CRITERIA if preset == "paper" else (*CRITERIA, "nuts", *OURS)
+    labels = {**COLUMNS, **OURS}
     rows = []
     for problem, name in PROBLEMS.items():
         for column in columns:
-            label = COLUMNS[column]
+            label = labels[column]
             for warmup in plan.SHORT_WARMUPS:
                 found = results.short(problem, PRESETS[preset] + column, warmup)
-                printed = PRINTED["gradients"][problem][column].get(str(warmup))
+                printed = PRINTED["gradients"][problem].get(column, {}).get(str(warmup))
                 row = [name, label, str(warmup), DASH if found is None else str(found.seeds)]
-                row.append(number(printed, 2))
+                row.append(number(printed, 2) if printed else DASH)
                 for rule in RULES:
                     row += [DASH] * 4 if found is None else _until(found, rule)
                 total = None if found is None else float(percentile(found.total("classic"), 90))
