@@ -60,21 +60,23 @@ def sample(of, seed=0, metric="dense", warmup=1000, draws=200, **choices):
     )
 
 
-def efficiency(run):
+def efficiency(run, axes=None):
     """Gradients per draw, and effective draws of squares per gradient: the median over coordinates,
-    and the least.
+    and the least; along the axes, if there are any.
     """
-    sizes = np.asarray(ess.ess_of_squares(jnp.asarray(run.unconstrained)))
+    z = run.unconstrained if axes is None else run.unconstrained @ np.linalg.inv(axes).T
+    sizes = np.asarray(ess.ess_of_squares(jnp.asarray(z, run.unconstrained.dtype)))
     draws, gradients = run.unconstrained.shape[1], run.num_gradients[1]
     return gradients / draws, np.median(sizes) / gradients, sizes.min() / gradients
 
 
-def average(axes):
+def average(axes, **shape):
     """Over four seeds, from starts that turn with the axes."""
     found = []
     for seed in range(4):
         starts = np.random.default_rng(seed).uniform(-2, 2, (64, DIM)) @ axes.T
-        found.append(efficiency(sample(target(axes), seed, init=starts)))
+        run = sample(target(axes, **shape), seed, draws=1000, init=starts)
+        found.append(efficiency(run, axes))
     return np.mean(found, axis=0)
 
 
@@ -85,13 +87,22 @@ def round_one():
 
 @pytest.mark.parametrize("name", ["rotated", "scaled"])
 def test_a_linear_change_of_coordinates_does_not_matter(round_one, name):
-    """From seed to seed, gradients per draw and the median effective size spread by 1 to 2.5 %, the
-    least of ten by 3 to 6 %: of two averages of four, 10 % and 20 % are five standard errors or
-    more, a false alarm once in a million.
+    """From seed to seed, gradients per draw and the median effective size spread by 1 to 4 %, the
+    least of ten by 1.5 to 5 %: of two averages of four, 10 % is four standard errors or more, a
+    false alarm once in ten thousand.
     """
-    found = average(AXES[name])
-    np.testing.assert_allclose(found[:2], round_one[:2], rtol=0.1)
-    np.testing.assert_allclose(found[2], round_one[2], rtol=0.2)
+    np.testing.assert_allclose(average(AXES[name]), round_one, rtol=0.1)
+
+
+@pytest.mark.parametrize("bend", [0.25, 0.5])
+def test_off_gaussians_turning_the_axes_matters_little(bend):
+    """Widths and the functions that trajectories are tuned for go by coordinates. A bend of 0.5,
+    turned, took 0.95 of the gradients per draw, for 1.04 of the median effective size and 1.17 of
+    the least; these spread by 2 to 5 % and the last by 13 % over seeds.
+    """
+    found = average(orthogonal(0), bend=bend) / average(np.eye(DIM), bend=bend)
+    np.testing.assert_allclose(found[:2], 1.0, rtol=0.2)
+    np.testing.assert_allclose(found[2], 1.0, rtol=0.4)
 
 
 def test_correlations_are_worth_more_than_a_factor_of_five():
