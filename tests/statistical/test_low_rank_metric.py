@@ -52,7 +52,7 @@ def test_tuning_can_be_used_again(run):
 
 
 def test_ten_thousand_dimensions():
-    """Five hundred megabytes would be one dense matrix; here all there is has 32 columns."""
+    """Four hundred megabytes would be one dense matrix; here all there is has 32 columns."""
     dim = 10_000
     scale = jnp.asarray(np.geomspace(0.1, 10.0, dim), jnp.float32)
     target = snaper.Target(lambda x, scale: -0.5 * jnp.sum((x / scale) ** 2), np.zeros(dim), scale)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from snaper import metric
-from snaper.adapt import AutoMetric, DenseMetric
+from snaper.adapt import AutoMetric, DenseMetric, root
 from snaper.adapt.dense import finest, fisher
 from snaper.adapt.due import FIRST, due
 from snaper.adapt.moments import MomentsState, stale
@@ -44,13 +44,18 @@ def least(covariance):
 
 
 decompose = jax.jit(fisher)
+WAYS = {  # as on a CPU, and as elsewhere
+    "eigenvectors": partial(fisher, cut=root.by_eigenvectors),
+    "products": partial(fisher, cut=root.by_products),
+}
+both_ways = pytest.mark.parametrize("way", WAYS)
 
 
-def seen(covariance, sample, dtype=np.float64, lost=0.0):
+def seen(covariance, sample, dtype=np.float64, lost=0.0, combine=decompose):
     """What `fisher` makes of points of covariance `sample`, with the gradients of a Gaussian."""
     precision = np.linalg.inv(covariance)
     arrays = (sample, precision @ sample @ precision, lost)
-    found = decompose(*(jnp.asarray(part, dtype) for part in arrays))
+    found = combine(*(jnp.asarray(part, dtype) for part in arrays))
     return [np.asarray(part) for part in found]  # a GPU rounds products more
 
 
@@ -77,6 +82,18 @@ def test_a_gaussian_is_whitened_from_any_sample(condition, units, dtype):
         found, rounding = relative(factor, covariance), ROUNDING[dtype]
         assert factor.dtype == dtype
         assert below - rounding < found.min() and found.max() < above + rounding
+
+
+@both_ways
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("num_chains", [DIM + 1, 2 * DIM])
+def test_a_gaussian_is_whitened_from_any_chains_that_span_it(num_chains, dtype, way):
+    """Points drawn, and gradients there: eleven in ten dimensions are enough."""
+    covariance = turned(1e2)
+    rng = np.random.default_rng(num_chains)
+    chains = np.linalg.cholesky(covariance) @ rng.normal(size=(DIM, num_chains))
+    factor, _ = seen(covariance, np.cov(chains), dtype, combine=jax.jit(WAYS[way]))
+    np.testing.assert_allclose(relative(factor, covariance), 1.0, rtol=0.05)
 
 
 def test_the_ridge_is_small_where_it_matters():
@@ -223,13 +240,13 @@ SHOWN = {
 }
 
 
-def through(batches, num_chains, dtype):
+def through(batches, num_chains, dtype, way):
     """The learner that never declines, through a hundred batches; eigenvalues of S^-1 W W^T at each
     since correlations are looked at.
     """
     covariance, weight = turned(1e2), np.arange(8) < num_chains
     _, states = follow(
-        DenseMetric(least_gain=0.0),
+        DenseMetric(WAYS[way], least_gain=0.0),
         batches.astype(dtype),
         np.linalg.inv(covariance),
         weight,
@@ -239,24 +256,26 @@ def through(batches, num_chains, dtype):
     return np.array([relative(factor, covariance) for factor in states.metric.factor[FIRST:]])
 
 
+@both_ways
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("what", FEW)
-def test_fewer_chains_than_dimensions_are_no_worse_than_a_diagonal_metric(what, dtype):
+def test_fewer_chains_than_dimensions_are_no_worse_than_a_diagonal_metric(what, dtype, way):
     """Whose eigenvalues lie between 0.3 and 15; a metric far too long in one direction forces small
     steps, far too short in another makes long trajectories.
     """
-    found = through(at_rest(turned(1e2), 100, 8), FEW[what], dtype)
+    found = through(at_rest(turned(1e2), 100, 8), FEW[what], dtype, way)
     assert found.max() < 100.0 and found.min() > 0.01
     assert found[-1].max() < 15.0 and found[-1].min() > 0.1
 
 
+@both_ways
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("what", SHOWN)
-def test_chains_that_show_too_little_do_no_lasting_harm(what, dtype):
+def test_chains_that_show_too_little_do_no_lasting_harm(what, dtype, way):
     """Never NaN or singular; when they have spread, the metric is good."""
     batches = at_rest(turned(1e2), 100, 8)
     batches[:30] = SHOWN[what](batches[:30])
-    found = through(batches, 8, dtype)
+    found = through(batches, 8, dtype, way)
     assert found[-1].max() < 15.0 and found[-1].min() > 0.1
 
 
@@ -376,10 +395,14 @@ def test_what_is_stale_is_forgotten_as_fast_where_chains_are_seldom_looked_at():
         assert np.diag(state.covariances[0]).max() < 6.0
 
 
-def test_where_correlations_do_not_pay_it_is_the_diagonal_metric():
-    """Not only when the matrices are decomposed, and with its memory."""
+@pytest.mark.parametrize("closely", [128, 0])
+def test_where_correlations_do_not_pay_it_is_the_diagonal_metric(closely):
+    """Not only when the matrices are decomposed, and with its memory; also where chains are looked
+    at now and then.
+    """
     batches, variance = at_rest(np.eye(DIM), 40, 64), np.geomspace(0.1, 10.0, DIM)
-    state, _ = follow(DenseMetric(settled=20), batches, np.eye(DIM), variance=variance)
+    learner = DenseMetric(settled=20, closely=closely, enough=float(closely))
+    state, _ = follow(learner, batches, np.eye(DIM), variance=variance)
     np.testing.assert_allclose(state.metric.array() ** 2, variance)
     np.testing.assert_allclose(state.metric.square, np.diag(variance))
 

@@ -34,9 +34,9 @@ def finest(dim: int, dtype) -> float:
     return max(100.0 * dim**0.5 * float(jnp.finfo(dtype).eps), 1e-6)
 
 
-def fisher(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
+def fisher(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar, cut=halves):
     r"""W with $W W^T = C_x \# C_g^{-1}$, and its inverse; correlations count less by the share
-    `lost`.
+    `lost`. A root is `cut` in halves on the way.
     """
     sd, sd_grad = jnp.sqrt(jnp.diag(covariance)), jnp.sqrt(jnp.diag(grad_covariance))
     scale = jnp.sqrt(sd / sd_grad)  # in its units, points and gradients have equal variances
@@ -45,7 +45,7 @@ def fisher(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
     points = (1.0 - lost) * covariance / units + ridge
     grads = (1.0 - lost) * grad_covariance * units + ridge
     lower = jnp.linalg.cholesky(grads)
-    half, inverse = halves(points, lower)
+    half, inverse = cut(points, lower)
     solved = jax.scipy.linalg.solve_triangular(lower.T, half, lower=False)
     return scale[:, None] * solved, product(inverse, lower.T) / scale
 
@@ -83,7 +83,7 @@ class DenseMetric:
     enough: float = 16.0  # chains per dimension
     many: int = 64  # chains; fewer are always looked at closely
     every: int = 4
-    settled: int = 512  # transitions after which it is known whether correlations pay
+    settled: int = 512  # transitions after which a metric without correlations remembers longer
     renewal: float = 0.2  # weight of a transition in coordinates whose variance is stale
 
     def init(self, moments: MomentsState, given: metric.Metric | None = None) -> DenseState:
