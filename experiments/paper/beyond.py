@@ -94,38 +94,33 @@ def _lost(results: Results) -> str:
     if not said:
         return ""
     told = f"Seeds that did not get there, with the gradients of their warm-up: {'. '.join(said)}."
-    remark = (
-        " One with far fewer than the others has had short trajectories throughout: it is lost."
-    )
+    remark = " One with far fewer than the others had short trajectories throughout its warm-up."
     return told + remark * odd
 
 
 def _missed(results: Results) -> str:
     """Where it falls short of what was wanted, and where nobody can tell."""
     short, unsure, there = [], [], 0
-    for problem, name in PROBLEMS.items():
-        long, brief = (
-            results.long(problem, BEYOND.name),
-            results.short(problem, BEYOND.name, _FIRST),
-        )
-        if long is not None:
-            values, goal = long.efficiency(), GOALS["efficiency"][problem][0]
-            low, ends = float(percentile(values, 10)), interval(values, 10)
-            there += low >= goal
-            if low < goal:
-                short.append(f"{name}, efficiency ({low / goal:.2f} of it)")
-            elif ends[0] < goal:
-                unsure.append(f"{name}, efficiency")
-        if brief is not None:
-            values, goal = brief.total("classic"), GOALS["gradients"][problem]
-            high, ends = float(percentile(values, 90)), interval(values, 90)
-            there += high <= goal
-            if high > goal:
-                short.append(f"{name}, gradients ({high / goal:.1f} times as many)")
-            elif ends[1] > goal:
-                unsure.append(f"{name}, gradients")
+    for name, values, q, goal in _judged(results):
+        found, ends = float(percentile(values, q)), interval(values, q)
+        sign = 1.0 if q < 50 else -1.0  # more efficiency is better, more gradients are worse
+        ahead, *margins = (sign * (each - goal) for each in (found, *ends))
+        there += ahead >= 0
+        if ahead < 0:
+            short.append(f"{name} ({found / goal:.2g} times that)")
+        elif min(margins) < 0:
+            unsure.append(name)
     noise = f", though perhaps by chance for {'; '.join(unsure)}" if unsure else ""
     return (
         f"Of these, {there} are as wanted{noise}; short of it: {'; '.join(short) or 'none'}. "
         "What was tried for those: [metrics.md](metrics.md)."
     )
+
+
+def _judged(results: Results):
+    """What is measured of all that was wanted: its name, numbers, percentile and goal."""
+    for problem, name in PROBLEMS.items():
+        if long := results.long(problem, BEYOND.name):
+            yield f"{name}, efficiency", long.efficiency(), 10, GOALS["efficiency"][problem][0]
+        if brief := results.short(problem, BEYOND.name, _FIRST):
+            yield f"{name}, gradients", brief.total("classic"), 90, GOALS["gradients"][problem]
