@@ -38,7 +38,6 @@ VARIANTS = {
     "acceptance 0.9": {"target_accept": 0.9},
 }
 SLOTS = 20
-FEW = {"item-response": 8, "stochastic-volatility": 4}  # seeds, where gradients are costly
 
 
 def config(variant: str) -> Config:
@@ -119,8 +118,7 @@ def tasks(chosen: argparse.Namespace) -> Iterator[tuple]:
     for name in chosen.targets:
         for chains in chosen.chains:
             for variant in chosen.variants:
-                seeds = min(chosen.seeds, FEW.get(name, chosen.seeds))
-                yield name, variant, chains, seeds, chosen.warmup, chosen.draws
+                yield name, variant, chains, chosen.seeds, chosen.warmup, chosen.draws
 
 
 def main() -> None:
