@@ -117,7 +117,7 @@ def paper(
                 stale=float("inf"),
             ),
             metric,
-            Moments(drift_limit=float("inf"), pseudo=0.0, renews=False),
+            Moments(drift_limit=float("inf"), way_in=0, pseudo=0.0, renews=False),
             Principal(drift_limit=0.0),
             Trust(),
         ),

@@ -65,6 +65,18 @@ def test_drift_from_a_far_start_does_not_widen_the_target():
     assert np.all(jnp.sqrt(free.variance) > 10 * SD)
 
 
+def test_chains_that_came_in_apart_do_not_widen_the_target_at_first():
+    """Half of them a hundred sd from the others: they count as about twice as wide as it is."""
+    apart = jnp.where(jnp.arange(NUM_CHAINS) % 2 == 0, 100.0, 0.0)[:, None]
+    x = batches(100) + SD * apart
+    state = follow(Moments(), moments(MEAN, SD**2), x, ONES)
+    np.testing.assert_allclose(jnp.sqrt(state.variance) / SD, 2.0, rtol=0.1)
+    later = follow(Moments(), state, x, ONES, first=100)
+    np.testing.assert_allclose(jnp.sqrt(later.variance) / SD, 50.0, rtol=0.1)
+    free = follow(PAPER, moments(MEAN + 50.0 * SD, SD**2), x, ONES)
+    np.testing.assert_allclose(jnp.sqrt(free.variance) / SD, 50.0, rtol=0.1)
+
+
 def test_variance_never_vanishes():
     """Even where all chains stay at one point."""
     state = moments(MEAN, SD**2)
