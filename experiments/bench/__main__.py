@@ -19,7 +19,7 @@ import snaper
 from experiments.paper.cells import source
 
 from . import learning, loops, overhead, parts, scale
-from .problems import PROBLEMS
+from .problems import TITLES, WALK
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "bench"
 SAMPLERS = ("snaper", "tfp", "blackjax", "numpyro")
@@ -29,6 +29,8 @@ Cell = tuple[str, Callable[[], dict]]
 
 def of_problems(table: str, chosen: argparse.Namespace) -> Iterator[Cell]:
     for problem in chosen.problems:
+        if problem == WALK and table != "learning":
+            continue
         for chains in chosen.chains:
             name = f"{problem}-{chains}"
             if table == "overhead":
@@ -51,7 +53,7 @@ def of_scale(table: str, chosen: argparse.Namespace) -> Iterator[Cell]:
 
 
 def of_peers(table: str, chosen: argparse.Namespace) -> Iterator[Cell]:
-    for problem in chosen.problems:
+    for problem in (each for each in chosen.problems if each != WALK):
         for sampler in chosen.samplers:
             yield f"{problem}-{sampler}", partial(peer, sampler, problem, chosen)
 
@@ -98,7 +100,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     usual = ["overhead", "learning", "scale"]
     parser.add_argument("tables", nargs="*", default=usual, choices=[*TABLES])
-    parser.add_argument("--problems", nargs="+", default=[*PROBLEMS], choices=[*PROBLEMS])
+    parser.add_argument("--problems", nargs="+", default=[*TITLES], choices=[*TITLES])
     parser.add_argument("--chains", nargs="+", type=int, default=[64, 1024])
     parser.add_argument("--samplers", nargs="+", default=[*SAMPLERS], choices=SAMPLERS)
     parser.add_argument("--warmup", type=int, default=1000, help="of peers")

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 import snaper
-from snaper import chunk, config, sampler, targets
+from snaper import chunk, config, sampler
 from snaper.config import Config
 from snaper.lapack import one_thread
 
-from .problems import start
+from . import problems
 from .timing import in_turn, seconds
 
 BUDGET = 30.0  # seconds
@@ -50,10 +50,10 @@ def measure(problem: str, chains: int, warmup: int = 1000, draws: int = 1000) ->
     that the metric's learner does done twice. What the two differ by is its share: of the fastest
     rounds, since what a machine does besides only adds.
     """
-    target, chosen = targets.get(problem), config.default()
+    target, chosen = problems.target(problem), config.default()
     twice = replace(chosen, adapt=replace(chosen.adapt, metric=Twice(chosen.adapt.metric)))
     sizes = {"chains": chains, "warmup": warmup, "draws": draws, "progress": False}
-    x = start(problem, chains)
+    x = problems.start(problem, chains)
 
     def run() -> snaper.Run:
         return snaper.sample(target, init=x, seed=1, **sizes)

@@ -9,7 +9,7 @@ import numpy as np
 from experiments.paper.markdown import DASH, between, number, table
 
 from . import figures
-from .problems import PROBLEMS
+from .problems import PROBLEMS, TITLES
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "bench"
 PLATFORMS = {"cpu": "On a CPU", "gpu": "On a GPU"}
@@ -30,7 +30,9 @@ LEARNING = """### Learning the metric
 
 Seconds of a call of 1000 transitions of warm-up and 1000 draws, without compilation; of its warm-up
 alone; and of that with all that the metric's learner does done twice, on a copy, so that chains do
-the same. What it adds is the metric's share of the call. All are the fastest of so many rounds.
+the same. What it adds is the metric's share of the call. All are the fastest of so many rounds,
+and a share of a hundredth or less than nothing is within what rounds differ by. *Autoregression* is
+a normal whose coordinates each remember the one before, where the metric is of low rank.
 """
 CORES = """### Cores
 
@@ -91,7 +93,7 @@ def _spread(ratios: list[float]) -> str:
 def learning(cells: list[dict]) -> str:
     rows = [
         [
-            PROBLEMS[cell["problem"]],
+            TITLES[cell["problem"]],
             str(cell["chains"]),
             str(cell["dim"]),
             str(len(cell["run_seconds"])),

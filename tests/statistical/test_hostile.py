@@ -221,7 +221,7 @@ def test_gradients_whose_squares_overflow_are_told_or_correct():
     weight = np.exp(-np.exp(20.0 * grid**2))
     square = np.sum(weight * grid**2) / np.sum(weight)
     if np.isfinite(run.tuning.step_size):
-        assert correct(run, 0.0, square) or {"not-mixed", "not-settled"} & topics(run)
+        assert correct(run, 0.0, square) or "not-mixed" in topics(run)
     else:
         told = said(run, "overflow")
         assert "step size of nan" in told and "jax_enable_x64" in told

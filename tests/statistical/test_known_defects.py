@@ -105,10 +105,10 @@ def test_rounding_of_many_terms_does_not_keep_chains_away(seed):
 
 
 @pytest.mark.parametrize("seed", [3, 27])
-def test_chains_that_come_in_apart_spread_as_fast_as_others(seed):
-    """Seeds in which some chains came in while others were rejected. Taken for the target's width,
-    the way between them left coordinates four to five times closer together after 100 transitions
-    than in seeds whose chains came in at once, 0.017 to 0.020 in the median.
+def test_chains_that_come_in_apart_are_soon_together(seed):
+    """Seeds in which some chains came in while others were rejected. Where chains come in at once,
+    the median log density after 100 transitions is -8200 to -8000; with the way between them taken
+    for the target's width it was -9500 and -8700.
     """
     with jax.enable_x64(False):
         benchmark, chosen = targets.benchmark("stochastic-volatility"), config.default()
@@ -116,7 +116,7 @@ def test_chains_that_come_in_apart_spread_as_fast_as_others(seed):
         state = sampler.init(jax.random.key(seed), benchmark.target, chosen, start, 500)
         record = chunk.empty(benchmark.target, chosen, state, 1)
         state, _, _ = chunk.advance(benchmark.target, chosen, state, record, 0, 100, 100)
-    assert np.median(np.std(state.chains.x, axis=0)) > 0.012
+    assert np.median(state.chains.logp) > -8400.0
 
 
 def test_jitter_neither_repeats_nor_vanishes():

@@ -65,16 +65,26 @@ def test_drift_from_a_far_start_does_not_widen_the_target():
     assert np.all(jnp.sqrt(free.variance) > 10 * SD)
 
 
-def test_chains_that_came_in_apart_do_not_widen_the_target_at_first():
-    """Half of them a hundred sd from the others: they count as about twice as wide as it is."""
+def test_chains_that_come_in_apart_widen_the_target_slowly_at_first():
+    """Half of them get away, a hundred sd, at transition 20: for a while they do not count as they
+    would in the paper, where 50 sd were said to be the width ten transitions later.
+    """
     apart = jnp.where(jnp.arange(NUM_CHAINS) % 2 == 0, 100.0, 0.0)[:, None]
-    x = batches(100) + SD * apart
-    state = follow(Moments(), moments(MEAN, SD**2), x, ONES)
-    np.testing.assert_allclose(jnp.sqrt(state.variance) / SD, 2.0, rtol=0.1)
-    later = follow(Moments(), state, x, ONES, first=100)
-    np.testing.assert_allclose(jnp.sqrt(later.variance) / SD, 50.0, rtol=0.1)
-    free = follow(PAPER, moments(MEAN + 50.0 * SD, SD**2), x, ONES)
-    np.testing.assert_allclose(jnp.sqrt(free.variance) / SD, 50.0, rtol=0.1)
+    x = batches(30)
+    x = x.at[20:].add(SD * apart)
+    here = moments(MEAN, SD**2)
+    believed = jnp.sqrt(follow(Moments(), here, x, ONES).variance) / SD
+    assert np.all(believed > 1.2) and np.all(believed < 5.0)
+    assert np.all(jnp.sqrt(follow(PAPER, here, x, ONES).variance) > 25.0 * SD)
+
+
+def test_starts_that_are_far_apart_count_at_once():
+    """As wide as the target they may well be, though gradients there are those of a narrow one."""
+    learner, x = Moments(), 10.0 * (batches(1)[0] - MEAN)
+    state = learner.init(x, -1e6 * x)
+    for step in range(5):
+        state = learner.update(state, x, -1e6 * x, ONES, jnp.asarray(step, jnp.int32))
+    np.testing.assert_allclose(state.variance, np.var(x, axis=0), rtol=0.2)
 
 
 def test_variance_never_vanishes():

@@ -12,7 +12,6 @@ from snaper.adapt import StepSize
 
 NUM_CHAINS = 4
 ONES = jnp.ones(NUM_CHAINS)
-MANY = StepSize().many
 
 
 @partial(jax.jit, static_argnums=0)
@@ -20,13 +19,13 @@ def update(learner, state, accept_prob, weight, step):
     return learner.update(state, accept_prob, weight, step)
 
 
-def run(learner, acceptance, num_steps, state=None, weight=ONES, first=0):
+def run(learner, acceptance, num_steps, state=None, weight=ONES):
     """Step sizes before each update, and the state after the last, for a given response."""
     state = learner.init(jnp.float64) if state is None else state
     trace = []
-    for step in range(first, first + num_steps):
+    for step in range(num_steps):
         trace.append(float(learner.value(state, True)))
-        accept_prob = jnp.broadcast_to(jnp.asarray(acceptance(trace[-1]), float), weight.shape)
+        accept_prob = jnp.broadcast_to(jnp.asarray(acceptance(trace[-1]), float), (NUM_CHAINS,))
         state = update(learner, state, accept_prob, weight, jnp.asarray(step, jnp.int32))
     return np.array(trace), state
 
@@ -50,26 +49,10 @@ def test_search_halves_from_above():
     assert response(0.5) < 0.8 < response(0.25)
 
 
-def test_search_never_resumes_where_chains_are_few_or_disagree():
+def test_search_never_resumes():
     _, state = run(StepSize(), response, 20)
-    disagreeing = jnp.ones(MANY).at[0].set(0.98), jnp.zeros(MANY).at[0].set(0.02)
-    for acceptance, count in ((1.0, MANY - 1), (0.0, MANY - 1), *((a, MANY) for a in disagreeing)):
-        trace, _ = run(StepSize(), lambda _, a=acceptance: a, 10, state, jnp.ones(count))
-        assert np.all(np.abs(np.diff(np.log(trace))) < 0.2)
-
-
-@pytest.mark.parametrize(("acceptance", "factor"), [(1.0, 2.0), (0.995, 2.0), (0.005, 0.5)])
-def test_search_resumes_early_on_where_many_chains_agree(acceptance, factor):
-    """Adam's memory is left as it is, and has the last word as soon as they disagree."""
-    learner, weight = StepSize(), jnp.ones(MANY + 1).at[0].set(0.0)  # one chain is left out
-    _, state = run(learner, response, 20, weight=weight)
-    heard = jnp.full(MANY + 1, acceptance).at[0].set(0.5)
-    trace, after = run(learner, lambda _: heard, 5, state, weight, first=20)
-    np.testing.assert_allclose(trace[1:] / trace[:-1], factor)
-    assert after.heading == 2
-    jax.tree.map(np.testing.assert_array_equal, after.adam, state.adam)
-    trace, _ = run(learner, lambda _: heard, 5, state, weight, first=learner.max_search)
-    assert np.all(np.abs(np.diff(np.log(trace))) < 0.2)
+    trace, _ = run(StepSize(), lambda _: 1.0, 10, state)
+    assert np.all(trace[1:] / trace[:-1] < 1.2)
 
 
 def test_search_ends_at_its_limit():

@@ -12,7 +12,7 @@ from . import ema
 STALE = 4.0
 RENEWAL = 0.2
 WAY_IN = 100  # transitions
-SPREAD_LIMIT = 4.0
+GROWTH = 2.0
 
 
 class MomentsState(NamedTuple):
@@ -33,9 +33,9 @@ class Moments:
 
     The variance of gradients, whose mean at rest is zero, is learnt the same way. Together the two
     say how wide a Gaussian would be, $\sqrt{Var[x] / Var[g]}$, whether chains are nearer to each
-    other than at rest or farther apart. In the first `way_in` transitions a variance counts only up
-    to four times that: where some chains have come in and others have not, their distance is not
-    the target's width.
+    other than at rest or farther apart. In the first `way_in` transitions a batch counts only up to
+    twice that, or twice the running variance: where some chains have come in and others have not,
+    their distance is not the target's width.
 
     With `renews`, what was seen on the way in is forgotten as soon as it is known to be wrong: a
     coordinate whose running variance is stale gives the newest batch a fifth of the weight.
@@ -74,7 +74,9 @@ class Moments:
         told = (grad_variance > 0) & jnp.isfinite(grad_variance)
         grad_variance = jnp.where(told, grad_variance, state.grad_variance)
         variance = jnp.where(jnp.isfinite(variance), variance, state.variance)
-        variance = variance * believed(variance, grad_variance, step, self.way_in)
+        widest = GROWTH * jnp.maximum(state.variance, jnp.sqrt(variance / grad_variance))
+        early = (step > 0) & (step < self.way_in)
+        variance = jnp.where(early, jnp.minimum(variance, widest), variance)
         share_x, share_grad = (
             jnp.where(self.renews & stale(*pair, weight), jnp.maximum(share, RENEWAL), share)
             for pair in ((state.variance, variance), (state.grad_variance, grad_variance))
@@ -90,12 +92,6 @@ class Moments:
         """What the mean would be after seeing these chains."""
         share = ema.weight(step, self.memory, x.dtype, self.pseudo)
         return ema.blend(state.mean, ensemble.mean(x, weight), share)
-
-
-def believed(variance: Vector, grad_variance: Vector, step: Scalar, way_in: int = WAY_IN) -> Vector:
-    """The share of what chains show of a variance that counts."""
-    spread = jnp.sqrt(variance) * jnp.sqrt(grad_variance)  # one for a Gaussian at rest
-    return jnp.where(step < way_in, jnp.minimum(1.0, SPREAD_LIMIT / spread), 1.0)
 
 
 def stale(running: Vector, now: Vector, weight: PerChain) -> Vector:

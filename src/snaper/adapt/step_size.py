@@ -11,8 +11,6 @@ from .. import ensemble
 from .._types import PerChain, Scalar
 from . import ema
 
-_NEAR = 0.05  # to certainty: this share of what is refused at the target
-
 
 class StepSizeState(NamedTuple):
     log_step: Scalar
@@ -27,10 +25,8 @@ class StepSize:
     chains.
 
     Before that, a search: the step is multiplied or divided by `search` at every transition until
-    acceptance first crosses the target. Later too, where `many` chains agree: all are sure to move,
-    or none can, as where the density falls off in another way than where they came from. Both
-    happen in the first `max_search` transitions only; `search = 1` leaves them out. Iterates are
-    averaged over the last step / `memory` transitions for sampling.
+    acceptance first crosses the target, for at most `max_search` transitions. `search = 1` leaves
+    the search out. Iterates are averaged over the last step / `memory` transitions for sampling.
     """
 
     initial: float = 0.01
@@ -38,8 +34,7 @@ class StepSize:
     rate: float = 0.05
     memory: float = 16.0
     search: float = 2.0
-    max_search: int = 100
-    many: int = 16
+    max_search: int = 60
 
     def init(self, dtype, given=None) -> StepSizeState:
         log_step = jnp.log(jnp.asarray(self.initial if given is None else given, dtype))
@@ -66,23 +61,15 @@ class StepSize:
 
         sign = jnp.where(shortfall > 0, -1, 1)
         unfinished = (state.heading == 0) | (state.heading == sign)
-        agreed = (self.search > 1.0) & self._agree(accept_prob, weight)
-        searching = (unfinished | agreed) & (step < self.max_search)
+        searching = unfinished & (step < self.max_search)
         log_search = state.log_step + sign * jnp.log(jnp.asarray(self.search, log_adam.dtype))
         adam = jax.tree.map(lambda old, new: jnp.where(searching, old, new), state.adam, adam)
 
         log_step = jnp.where(searching, log_search, log_adam)
-        heading = jnp.where(searching & unfinished, sign, 2)
+        heading = jnp.where(searching, sign, 2)
         dtype = log_step.dtype
         log_average = ema.blend(state.log_average, log_step, ema.weight(step, self.memory, dtype))
         return StepSizeState(log_step, log_average, adam, heading)
-
-    def _agree(self, accept_prob: PerChain, weight: PerChain) -> Scalar:
-        """Whether all chains were sure to move, or none could: by chance hardly ever."""
-        near = _NEAR * (1.0 - self.target)
-        surely = jnp.all((weight == 0) | (accept_prob > 1.0 - near))
-        hardly = jnp.all((weight == 0) | (accept_prob < near))
-        return (surely | hardly) & (ensemble.count(weight) >= self.many)
 
 
 def _adam() -> optax.GradientTransformation:
