@@ -19,7 +19,7 @@ import snaper
 from experiments.paper.cells import source
 
 from . import learning, loops, overhead, parts, scale
-from .problems import TITLES, WALK
+from .problems import AUTOREGRESSION, TITLES
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "bench"
 SAMPLERS = ("snaper", "tfp", "blackjax", "numpyro")
@@ -27,10 +27,13 @@ MEAN_STEPS = (4, 16)  # of the table of loops
 Cell = tuple[str, Callable[[], dict]]
 
 
+def posteriors(chosen: argparse.Namespace) -> list[str]:
+    """Those asked for that the paper has."""
+    return [problem for problem in chosen.problems if problem != AUTOREGRESSION]
+
+
 def of_problems(table: str, chosen: argparse.Namespace) -> Iterator[Cell]:
-    for problem in chosen.problems:
-        if problem == WALK and table != "learning":
-            continue
+    for problem in chosen.problems if table == "learning" else posteriors(chosen):
         for chains in chosen.chains:
             name = f"{problem}-{chains}"
             if table == "overhead":
@@ -53,7 +56,7 @@ def of_scale(table: str, chosen: argparse.Namespace) -> Iterator[Cell]:
 
 
 def of_peers(table: str, chosen: argparse.Namespace) -> Iterator[Cell]:
-    for problem in (each for each in chosen.problems if each != WALK):
+    for problem in posteriors(chosen):
         for sampler in chosen.samplers:
             yield f"{problem}-{sampler}", partial(peer, sampler, problem, chosen)
 

@@ -30,9 +30,9 @@ LEARNING = """### Learning the metric
 
 Seconds of a call of 1000 transitions of warm-up and 1000 draws, without compilation; of its warm-up
 alone; and of that with all that the metric's learner does done twice, on a copy, so that chains do
-the same. What it adds is the metric's share of the call. All are the fastest of so many rounds,
-and a share of a hundredth or less than nothing is within what rounds differ by. *Autoregression* is
-a normal whose coordinates each remember the one before, where the metric is of low rank.
+the same. What it adds is the metric's share of the call. All are the fastest of so many rounds; a
+share within a point of zero, of either sign, is within what rounds differ by. *Autoregression* is a
+normal whose coordinates each remember the one before, where the metric is of low rank.
 """
 CORES = """### Cores
 

@@ -104,11 +104,11 @@ def test_rounding_of_many_terms_does_not_keep_chains_away(seed):
     assert run.stats["lp"].min() > -2e4
 
 
-@pytest.mark.parametrize("seed", [3, 27])
-def test_chains_that_come_in_apart_are_soon_together(seed):
+@pytest.mark.parametrize("seed", [66, 71])
+def test_chains_that_come_in_apart_do_not_widen_one_coordinate(seed):
     """Seeds in which some chains came in while others were rejected. Where chains come in at once,
-    the median log density after 100 transitions is -8200 to -8000; with the way between them taken
-    for the target's width it was -9500 and -8700.
+    the widest coordinate is about twice as wide as the median one after 100 transitions; with the
+    way between chains taken for the target's width it was 32 and 52 times as wide.
     """
     with jax.enable_x64(False):
         benchmark, chosen = targets.benchmark("stochastic-volatility"), config.default()
@@ -116,7 +116,8 @@ def test_chains_that_come_in_apart_are_soon_together(seed):
         state = sampler.init(jax.random.key(seed), benchmark.target, chosen, start, 500)
         record = chunk.empty(benchmark.target, chosen, state, 1)
         state, _, _ = chunk.advance(benchmark.target, chosen, state, record, 0, 100, 100)
-    assert np.median(state.chains.logp) > -8400.0
+    widths = np.sqrt(state.adapt.moments.variance)
+    assert np.max(widths) < 6.0 * np.median(widths)
 
 
 def test_jitter_neither_repeats_nor_vanishes():

@@ -76,6 +76,14 @@ def test_chains_that_come_in_apart_widen_the_target_slowly_at_first():
     believed = jnp.sqrt(follow(Moments(), here, x, ONES).variance) / SD
     assert np.all(believed > 1.2) and np.all(believed < 5.0)
     assert np.all(jnp.sqrt(follow(PAPER, here, x, ONES).variance) > 25.0 * SD)
+    later = follow(Moments(), here, x[20:], ONES, first=100)
+    assert np.all(jnp.sqrt(later.variance) > 25.0 * SD)
+
+
+def test_chains_that_spread_as_gradients_say_count_at_once():
+    """However narrow they were before."""
+    state = follow(Moments(), moments(MEAN, 1e-6 * SD**2), batches(1), ONES, first=1)
+    assert np.all(state.variance > 0.3 * SD**2)
 
 
 def test_starts_that_are_far_apart_count_at_once():

@@ -14,7 +14,7 @@ from ..when import when
 from . import ema
 from .due import FIRST, due
 from .metric import squared_width
-from .moments import MomentsState, limited, stale
+from .moments import MomentsState, limited, of_gaussian, stale
 from .root import halves
 
 
@@ -188,7 +188,7 @@ class DenseMetric:
 def _width(covariance: jax.Array, grad_covariance: jax.Array) -> Vector:
     """Of every coordinate on its own, also while chains are still spreading."""
     variance, grad_variance = jnp.diag(covariance), jnp.diag(grad_covariance)
-    return jnp.sqrt(jnp.maximum(variance, jnp.sqrt(variance / grad_variance)))
+    return jnp.sqrt(jnp.maximum(variance, of_gaussian(variance, grad_variance)))
 
 
 def _alone(covariance: jax.Array, grad_covariance: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from .. import metric
 from .._types import Scalar, Vector
-from .moments import MomentsState
+from .moments import MomentsState, of_gaussian
 
 
 class OfMoments:
@@ -51,7 +51,7 @@ class DiagonalMetric(OfMoments):
 
 def squared_width(moments: MomentsState) -> Vector:
     """Of every coordinate on its own, also while chains are still spreading."""
-    at_rest = jnp.sqrt(moments.variance / moments.grad_variance)
+    at_rest = of_gaussian(moments.variance, moments.grad_variance)
     return jnp.maximum(moments.variance, at_rest)
 
 

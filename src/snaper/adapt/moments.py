@@ -11,8 +11,7 @@ from . import ema
 
 STALE = 4.0
 RENEWAL = 0.2
-WAY_IN = 100  # transitions
-GROWTH = 2.0
+WIDEST = 2.0  # of a batch on the way in, in units of what was expected
 
 
 class MomentsState(NamedTuple):
@@ -33,9 +32,9 @@ class Moments:
 
     The variance of gradients, whose mean at rest is zero, is learnt the same way. Together the two
     say how wide a Gaussian would be, $\sqrt{Var[x] / Var[g]}$, whether chains are nearer to each
-    other than at rest or farther apart. In the first `way_in` transitions a batch counts only up to
-    twice that, or twice the running variance: where some chains have come in and others have not,
-    their distance is not the target's width.
+    other than at rest or farther apart. In the first `way_in` transitions a batch of four chains or
+    more counts only up to twice that, or twice the running variance: where some chains have come in
+    and others have not, their distance is not the target's width.
 
     With `renews`, what was seen on the way in is forgotten as soon as it is known to be wrong: a
     coordinate whose running variance is stale gives the newest batch a fifth of the weight.
@@ -43,7 +42,7 @@ class Moments:
 
     memory: float = 8.0
     drift_limit: float = 3.0
-    way_in: int = WAY_IN
+    way_in: int = 100
     pseudo: float = 0.1
     renews: bool = True
 
@@ -74,9 +73,10 @@ class Moments:
         told = (grad_variance > 0) & jnp.isfinite(grad_variance)
         grad_variance = jnp.where(told, grad_variance, state.grad_variance)
         variance = jnp.where(jnp.isfinite(variance), variance, state.variance)
-        widest = GROWTH * jnp.maximum(state.variance, jnp.sqrt(variance / grad_variance))
-        early = (step > 0) & (step < self.way_in)
-        variance = jnp.where(early, jnp.minimum(variance, widest), variance)
+        expected = jnp.maximum(state.variance, of_gaussian(variance, grad_variance))
+        on_the_way = (step > 0) & (step < self.way_in) & (ensemble.count(weight) >= 4.0)
+        limit = jnp.where(on_the_way, WIDEST * expected, jnp.inf)
+        variance = jnp.minimum(variance, limit)
         share_x, share_grad = (
             jnp.where(self.renews & stale(*pair, weight), jnp.maximum(share, RENEWAL), share)
             for pair in ((state.variance, variance), (state.grad_variance, grad_variance))
@@ -92,6 +92,11 @@ class Moments:
         """What the mean would be after seeing these chains."""
         share = ema.weight(step, self.memory, x.dtype, self.pseudo)
         return ema.blend(state.mean, ensemble.mean(x, weight), share)
+
+
+def of_gaussian(variance: Vector, grad_variance: Vector) -> Vector:
+    """The variance at rest of one whose chains spread so, and their gradients so."""
+    return jnp.sqrt(variance / grad_variance)
 
 
 def stale(running: Vector, now: Vector, weight: PerChain) -> Vector:
