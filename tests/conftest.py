@@ -1,5 +1,6 @@
 """What all tests share: double precision, and a count of compilations."""
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,17 @@ import jax
 import pytest
 
 jax.config.update("jax_enable_x64", True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """ArviZ 0.x notes in a file that it has made its announcement of the day. Processes that do so
+    at once take that file from each other, so it is made before test processes begin.
+    """
+    if not hasattr(config, "workerinput"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import arviz  # noqa: F401
+
 
 _compiled: list[str] = []
 
