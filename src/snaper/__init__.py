@@ -31,4 +31,4 @@ __all__ = [
     "step",
     "targets",
 ]
-__version__ = "0.7.0"
+__version__ = "0.8.0"

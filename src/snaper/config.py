@@ -16,6 +16,7 @@ from .adapt import (
     DenseMetric,
     DiagonalMetric,
     IdentityMetric,
+    Kicks,
     LowRankMetric,
     MetricLearner,
     Moments,
@@ -26,7 +27,7 @@ from .adapt import (
     VarianceMetric,
     plain,
 )
-from .clock import Drawn, Integrated
+from .clock import Drawn, Integrated, Paired
 from .criteria import Criterion
 from .jitter import QuasiRandom, Uniform
 from .slowest import Slowest
@@ -35,7 +36,10 @@ _AUTO = AutoMetric()
 _DIAGONAL = DiagonalMetric()
 _VARIANCE = VarianceMetric()
 _IDENTITY = IdentityMetric()
-_FEW_SPEAK = TrajectoryLength(settle=250.0)  # for all, in `Slowest`: its slopes are rougher
+# Few functions speak for all in `Slowest`: its slopes are rougher. Steps come in pairs.
+_FEW_SPEAK = TrajectoryLength(settle=250.0, held=2.0)
+_PAIRED = Paired()
+_KICKS = Kicks()
 
 
 class Move(Protocol):
@@ -58,8 +62,8 @@ class Config:
 
     criterion: Criterion | Slowest = field(default=Slowest())
     jitter: Callable[[Key, Scalar, jnp.dtype], Scalar] = field(default=QuasiRandom())
-    clock: Integrated | Drawn = field(default=Integrated())
-    adapt: Adaptation = field(default=Adaptation(trajectory=_FEW_SPEAK, metric=_AUTO))
+    clock: Integrated | Paired | Drawn = field(default=_PAIRED)
+    adapt: Adaptation = field(default=Adaptation(_KICKS, _FEW_SPEAK, _AUTO))
     move: Move = field(default=hmc.Move())
     max_leapfrog: int = 1000
     first_cap: float = 2.0  # on leapfrog steps, after the transitions held at one step,
@@ -92,9 +96,11 @@ def default(criterion: Criterion | Slowest | None = None, metric: MetricLearner 
     for what differs and why.
     """
     criterion = Slowest() if criterion is None else criterion
-    few_speak = isinstance(criterion, Slowest)
-    trajectory = _FEW_SPEAK if few_speak else TrajectoryLength(rate=_rate(criterion))
-    return Config(criterion, adapt=Adaptation(trajectory=trajectory, metric=metric))
+    if isinstance(criterion, Slowest):
+        return Config(criterion, adapt=Adaptation(_KICKS, _FEW_SPEAK, metric))
+    trajectory = TrajectoryLength(rate=_rate(criterion))
+    adapt = Adaptation(trajectory=trajectory, metric=metric)
+    return Config(criterion, clock=Integrated(), adapt=adapt)
 
 
 def paper(
@@ -159,7 +165,7 @@ def preset(
     climbed = None if isinstance(criterion, str) and criterion == "auto" else criterion
     climbed = None if climbed is None else criteria.get(climbed)
     chosen = PRESETS[name](climbed, METRICS[name][metric])
-    step_size = replace(chosen.adapt.step_size, target=float(target_accept))
+    step_size = chosen.adapt.step_size.aiming_at(float(target_accept))
     return replace(
         chosen, adapt=replace(chosen.adapt, step_size=step_size), max_leapfrog=max_leapfrog
     )

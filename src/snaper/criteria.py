@@ -124,6 +124,7 @@ def climb(
     t: Scalar,
     statistics: Any,
     hyper: Any,
+    rounding: Scalar,
     one_step: Scalar,
     step: Scalar,
 ) -> tuple[Any, tuple[Scalar, Scalar]]:
@@ -136,7 +137,7 @@ def climb(
             statistics.healthy,
             hyper.mean,
             statistics.direction,
-            hyper.step_size,
+            rounding,
             hyper.trajectory_length,
             one_step,
             step,

@@ -67,6 +67,7 @@ def step(
     metric: Metric,
     num_leapfrog: Scalar,
     rounding: Scalar,
+    alternation: Scalar | float = 0.0,
     at_once: int | None = None,
 ) -> tuple[Chains, Transition]:
     """Refresh momenta, follow the dynamics, accept or reject each chain.
@@ -77,7 +78,9 @@ def step(
     """
     v0, uniform = noise
     w0 = metric.forward(v0)
-    end, w1, gained = leapfrog(logp, chains, w0, step_size, metric, num_leapfrog, at_once)
+    end, w1, gained = leapfrog(
+        logp, chains, w0, step_size, metric, num_leapfrog, alternation, at_once
+    )
 
     log_ratio = end.logp - chains.logp - gained
     units = rounding * max(1.0, chains.x.shape[-1] / FEW_TERMS) ** 0.5
@@ -121,11 +124,13 @@ def leapfrog(
     step_size: Scalar,
     metric: Metric,
     num_steps: Scalar,
+    alternation: Scalar | float = 0.0,
     at_once: int | None = None,
 ) -> tuple[Chains, Positions, PerChain]:
     """`num_steps` kick-drift-kick steps, one gradient each; the density only at the end.
 
-    Kicks are summed up as an impulse, so that each step takes one product with the metric. Returns
+    Kicks are summed up as an impulse, so that each step takes one product with the metric. Where
+    the number of steps is even, they weigh 1 + `alternation` and 1 - `alternation` in turn. Returns
     chains and velocities there, and the kinetic energy that the impulse gave.
     """
     gradient = _over_chains(jax.grad(logp), at_once)
@@ -133,14 +138,18 @@ def leapfrog(
     def after(impulse):
         return velocity + metric.inverse_mass(impulse)
 
-    def body(_, carry):
+    # Else the way back would have other kicks than the way there.
+    uneven = jnp.where(num_steps % 2 == 0, alternation, 0.0).astype(step_size.dtype)
+    outer, inner = step_size * (1.0 - uneven), step_size * (1.0 + uneven)
+
+    def body(number, carry):
         x, impulse = carry
         x = x + step_size * after(impulse)
-        return x, impulse + step_size * gradient(x)
+        return x, impulse + jnp.where(number % 2 == 0, outer, inner) * gradient(x)
 
-    x, impulse = jax.lax.fori_loop(1, num_steps, body, (chains.x, 0.5 * step_size * chains.grad))
+    x, impulse = jax.lax.fori_loop(1, num_steps, body, (chains.x, 0.5 * outer * chains.grad))
     end = init(logp, x + step_size * after(impulse), at_once)
-    impulse = impulse + 0.5 * step_size * end.grad
+    impulse = impulse + 0.5 * outer * end.grad
     last = after(impulse)
     return end, last, 0.5 * jnp.sum(impulse * (velocity + last), axis=-1)
 

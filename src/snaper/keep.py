@@ -5,6 +5,7 @@ from typing import Protocol
 import jax
 import numpy as np
 
+from .host import brought
 from .sampler import Info
 
 TRACES = ("step_size", "mean_trajectory_length", "criterion")  # all that findings need of warm-up
@@ -78,11 +79,11 @@ class Draws:
     def add(self, x: jax.Array, info: Info, scalar: jax.Array | None) -> None:
         count = len(info.step_size)
         self._make_room(self._done + count)
-        rows = np.asarray(x)[:count]
+        rows = brought(x)[:count]
         self._x[:, self._done : self._done + count] = np.swapaxes(rows, 0, 1)
         self._done += count
         if scalar is not None:
-            self._scalar.append(np.array(np.asarray(scalar)[:count]))
+            self._scalar.append(np.array(brought(scalar)[:count]))
         self._statistics.add(x, info, scalar)
 
     def _make_room(self, needed: int) -> None:

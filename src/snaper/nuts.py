@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from . import criteria
 from ._types import Key, LogDensity, Positions, Scalar
 from .adapt import Adaptation, Held, StepSize
+from .clock import Integrated
 from .config import Config
 from .hmc import Chains, Transition
 from .hmc import noise as hmc_noise
@@ -44,8 +45,11 @@ class Tree:
         metric: Metric,
         num_leapfrog: Scalar,
         rounding: Scalar,
+        alternation: Scalar | float = 0.0,
     ) -> tuple[Chains, Transition]:
-        """As `hmc.step`, but `num_leapfrog` of one is the only number that matters."""
+        """As `hmc.step`, but `num_leapfrog` of one is the only number that matters, and kicks are
+        even.
+        """
 
         def one_step():
             # Said to be one: where seeds are mapped over, both branches run.
@@ -102,6 +106,7 @@ def adaptive(target_accept: float = 0.8, max_doublings: int = 10) -> Config:
     return Config(
         criterion=criteria.esjd,  # not climbed: every tree finds its own length
         jitter=Constant(),
+        clock=Integrated(),
         adapt=Adaptation(step_size=StepSize(target=target_accept), trajectory=Held(1e30)),
         move=Tree(max_doublings),
         max_leapfrog=most,

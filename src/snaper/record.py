@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from .chunk import Record, Tally
+from .host import brought
 from .keep import Kept
 from .sampler import Info
 from .watch import Watch
@@ -66,7 +67,7 @@ class Recorder(Generic[K]):
 
 def _statistics(record: Record, count: int) -> Info:
     """Of the first rows, as NumPy arrays of their own."""
-    shared, per_chain = (np.asarray(a)[:count] for a in (record.shared, record.per_chain))
+    shared, per_chain = (brought(a)[:count] for a in (record.shared, record.per_chain))
     return replace(record, shared=shared, per_chain=per_chain).info
 
 

@@ -37,6 +37,7 @@ class Tuning:
     direction: np.ndarray
     width: float = 1.0  # of the target where the metric has length one
     choice: str = ""  # which metric, and why
+    alternation: float = 0.0  # of kicks
 
     def __getitem__(self, name: str):
         return getattr(self, name)
@@ -54,6 +55,7 @@ class Tuning:
             np.asarray(hyper.direction),
             float(hyper.width),
             choice,
+            float(hyper.alternation),
         )
 
     def hyperparams(self, dtype) -> Hyperparams:
@@ -69,6 +71,7 @@ class Tuning:
             array(self.mean),
             array(self.direction),
             array(self.width),
+            array(self.alternation),
         )
 
 

@@ -122,23 +122,33 @@ def transition(target: Target, config: Config, state: State, noise: Noise) -> tu
     jitter = jnp.where(one_step, 1.0, noise.jitter)
     length = jnp.where(one_step, hyper.step_size, hyper.trajectory_length)
     cap = config.cap(state.step, state.num_one_step, warming)
-    steps = config.clock.steps(jitter, length, hyper.step_size)
-    num_leapfrog = jnp.where(one_step, 1, jnp.clip(steps, 1, cap.astype(dtype)).astype(jnp.int32))
-    t = num_leapfrog.astype(dtype) * hyper.step_size
+    longest = jnp.where(one_step, jnp.inf, _longest(config, hyper))
+    step_size = jnp.minimum(hyper.step_size, longest)
+    unit = config.clock.unit(hyper.alternation)
+    steps = config.clock.steps(jitter, length, step_size, cap.astype(dtype), unit)
+    num_leapfrog = jnp.where(one_step, 1, steps.astype(jnp.int32))
+    t = num_leapfrog.astype(dtype) * step_size
     rounding = jnp.where(warming, config.rounding, 0.0).astype(dtype)
 
     chains, move = config.move(
-        noise.move, target.logp, state.chains, hyper.step_size, hyper.metric, num_leapfrog, rounding
+        noise.move,
+        target.logp,
+        state.chains,
+        step_size,
+        hyper.metric,
+        num_leapfrog,
+        rounding,
+        hyper.alternation,
     )
 
     told = config.clock.told(jitter, length, t)
     age = state.step + 1 - state.began
-    seen = (move, told, one_step, cap, state.step, age, noise.lost)
+    seen = (move, told, one_step, longest, cap, state.step, age, noise.lost)
     before = (state.adapt, chains, jnp.full((), jnp.nan, dtype))
     adapt, kept, criterion = config.adapt.learn(warming, partial(_learn, config), before, *seen)
     info = Info(
-        hyper.step_size,
-        move.num_leapfrog.astype(dtype) * hyper.step_size,
+        step_size,
+        move.num_leapfrog.astype(dtype) * step_size,
         hyper.trajectory_length,
         move.num_leapfrog,
         criterion,
@@ -154,7 +164,8 @@ def transition(target: Target, config: Config, state: State, noise: Noise) -> tu
 @partial(jax.jit, static_argnums=0)
 def learnt(config: Config, state: State) -> Hyperparams:
     """What draws run with."""
-    return config.adapt.value(state.adapt, jnp.asarray(False))
+    hyper = config.adapt.value(state.adapt, jnp.asarray(False))
+    return hyper._replace(step_size=jnp.minimum(hyper.step_size, _longest(config, hyper)))
 
 
 @partial(jax.jit, static_argnums=0)
@@ -175,16 +186,30 @@ def renew(config: Config, state: State) -> State:
     return state._replace(adapt=when(due(config, state), config.adapt.renew, state.adapt, age))
 
 
-def _learn(config: Config, before, transition, told, one_step, cap, step, age, key):
+def _longest(config: Config, hyper: Hyperparams) -> Scalar:
+    """The longest step that trajectories have room for."""
+    unit = config.clock.unit(hyper.alternation)
+    return config.clock.longest(hyper.trajectory_length, unit)
+
+
+def _learn(config: Config, before, transition, told, one_step, longest, cap, step, age, key):
     """Learners, chains of which none is lost, and the criterion, after a transition."""
     adapt, chains, _ = before
     hyper = config.adapt.value(adapt, jnp.asarray(True))
     statistics = config.adapt.statistics(adapt, transition, chains, step)
     memory, climb = criteria.climb(
-        config.criterion, adapt.memory, transition, told, statistics, hyper, one_step, step
+        config.criterion,
+        adapt.memory,
+        transition,
+        told,
+        statistics,
+        hyper,
+        0.5 * config.clock.unit(hyper.alternation) * hyper.step_size,
+        one_step,
+        step,
     )
     learnt, kept = config.adapt.update(
-        key, adapt, transition, chains, climb, memory, one_step, cap, step, age
+        key, adapt, transition, chains, climb, memory, one_step, longest, cap, step, age
     )
     after = (learnt, kept, climb[0])
     return jax.tree.map(lambda new, old: new.astype(old.dtype), after, before)

@@ -63,14 +63,15 @@ class Slowest:
         healthy: PerChain,
         mean: Vector,
         direction: Vector,
-        step_size: Scalar,
+        rounding: Scalar,
         length: Scalar,
         one_step: Scalar,
         step: Scalar,
     ) -> tuple[Memory, tuple[Scalar, Scalar]]:
         """What is known now, and the criterion with its derivative in log tau-bar.
 
-        `mean` is the running one and `direction` the principal component; `length` is tau-bar.
+        `mean` is the running one and `direction` the principal component; `length` is tau-bar, and
+        `rounding` the time that whole steps add to it.
         """
         before, after, velocity = _functions(transition, healthy, mean, direction)
         count = ensemble.count(healthy)
@@ -102,7 +103,7 @@ class Slowest:
         log_slope = jnp.where(seen > loss, 0.0, jnp.clip(log_slope, -4.0, 2.0))  # at most as t^2
         slowness, last = jax.lax.top_k(-log_rate, min(self.few, log_rate.size))
         share_of = jax.nn.softmax(self.sharpness * slowness)
-        cost = length + 0.5 * step_size
+        cost = length + rounding
         value = jnp.exp(-jnp.sum(share_of * slowness)) / cost
         climb = jnp.sum(share_of * log_slope[last]) - length / cost
         worst = _direction(jnp.argmin(log_rate[-spread.size :]), direction)

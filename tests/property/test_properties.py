@@ -127,16 +127,24 @@ def test_learners_ignore_the_order_of_chains(x, accept_prob, weight, order):
 
 
 @jax.jit
-def there_and_back(x, v, step_size, num_steps):
+def there_and_back(x, v, step_size, num_steps, alternation):
     metric, logp = Diagonal(jnp.array([0.5, 1.0])), lambda x: -0.5 * jnp.sum(x**2 + 0.1 * x**4)
-    end, v1, _ = hmc.leapfrog(logp, hmc.init(logp, x), v, step_size, metric, num_steps)
-    start, v0, _ = hmc.leapfrog(logp, end, -v1, step_size, metric, num_steps)
+    way = (step_size, metric, num_steps, alternation)
+    end, v1, _ = hmc.leapfrog(logp, hmc.init(logp, x), v, *way)
+    start, v0, _ = hmc.leapfrog(logp, end, -v1, *way)
     return start.x, -v0
 
 
 @some
-@given(x=X, v=X, step_size=finite(1e-3, 0.5), num_steps=st.integers(1, 20))
-def test_leapfrog_reverses(x, v, step_size, num_steps):
-    again, v_again = there_and_back(x, v, step_size, num_steps)
+@given(
+    x=X,
+    v=X,
+    step_size=finite(1e-3, 0.5),
+    num_steps=st.integers(1, 20),
+    alternation=finite(0.0, 0.3),
+)
+def test_leapfrog_reverses(x, v, step_size, num_steps, alternation):
+    """However kicks alternate."""
+    again, v_again = there_and_back(x, v, step_size, num_steps, alternation)
     np.testing.assert_allclose(again, x, atol=1e-9)
     np.testing.assert_allclose(v_again, v, atol=1e-9)

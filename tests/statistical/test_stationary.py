@@ -103,6 +103,19 @@ def test_exact_draws_stay_exact_for_every_choice(preset, criterion, metric):
     check(**chosen(preset, criterion, metric))
 
 
+def test_exact_draws_stay_exact_with_alternating_kicks():
+    """With steps so long that a fifth of them or more are not accepted, and of several lengths."""
+    ones = np.ones(DIM)
+    tuning = snaper.Tuning(1.0, 4.0, ones, np.zeros(DIM), ones, alternation=0.153)
+    sizes = {"chains": CHAINS, "warmup": 0, "draws": 8, "tuning": tuning, "progress": False}
+    run = snaper.sample(target(), init=exact(4), seed=4, **sizes)
+    assert run.tuning.alternation == 0.153
+    assert {*np.unique(run.stats["n_steps"])} == {2, 4, 6}
+    assert 0.3 < run.stats["acceptance_rate"].mean() < 0.8
+    for draw in (0, -1):
+        assert least_p(run.unconstrained[:, draw]) > LEVEL
+
+
 class AcceptAll(hmc.Move):
     """A transition without its test of acceptance."""
 
@@ -146,8 +159,8 @@ def observe(key, x):
 
 
 @partial(jax.jit, static_argnums=2)
-@partial(jax.vmap, in_axes=(0, None, None))
-def in_turn(key, power, by):
+@partial(jax.vmap, in_axes=(0, None, None, None))
+def in_turn(key, power, by, alternation):
     """Parameters and data after so many rounds."""
     key_prior, key_data, key_run, key_rounds = jax.random.split(key, 4)
     x = prior(key_prior)
@@ -158,6 +171,7 @@ def in_turn(key, power, by):
         x * 0.0,
         x * 0.0,
         jnp.asarray(1.0),
+        alternation,
     )
     of = snaper.Target(posterior, np.zeros(2), (observe(key_data, x), power))
     state = sampler.init(key_run, of, by, x[None], 0, given)
@@ -180,10 +194,10 @@ def forward(key):
     return x, observe(key_data, x)
 
 
-def least_joint_p(by, power=1.0):
+def least_joint_p(by, power=1.0, alternation=0.0):
     """Over functions of parameters and data; those of parameters alone have known laws."""
     keys = jax.random.split(jax.random.key(7), (2, NUM_JOINT))
-    turned = in_turn(keys[0], jnp.asarray(power), by)
+    turned = in_turn(keys[0], jnp.asarray(power), by, jnp.asarray(alternation))
     (x, y), (u, v) = (map(np.asarray, drawn) for drawn in (turned, jax.vmap(forward)(keys[1])))
     pairs = [
         (y.mean(axis=1), v.mean(axis=1)),
@@ -202,6 +216,10 @@ BY = {"default": config.default, "paper": config.paper, "nuts": snaper.nuts.adap
 @pytest.mark.parametrize("preset", BY)
 def test_parameters_and_data_keep_their_joint_law(preset):
     assert least_joint_p(BY[preset]()) > LEVEL
+
+
+def test_alternating_kicks_keep_their_joint_law():
+    assert least_joint_p(config.default(), alternation=0.153) > LEVEL
 
 
 def test_a_posterior_that_forgets_a_factor_is_found_out():

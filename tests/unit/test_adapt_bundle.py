@@ -18,9 +18,11 @@ from snaper.adapt import (
     HeldMetric,
     HeldMoments,
     Hyperparams,
+    Kicks,
     LowRankMetric,
     Moments,
     Quarantine,
+    StepSize,
     Trust,
 )
 from snaper.metric import Diagonal
@@ -41,7 +43,7 @@ def transition(accept_prob=None, proposal=None):
     return hmc.Transition(X, proposal, X, accept_prob, ones > 0, ones < 0, ones, 1)
 
 
-LEARNING = Adaptation(quarantine=Quarantine(patience=4))
+LEARNING = Adaptation(Kicks(every=3), quarantine=Quarantine(patience=4))
 HOLDING = Adaptation(
     Held(0.25),
     Held(2.0),
@@ -59,8 +61,9 @@ def flat(tree):
 @partial(jax.jit, static_argnums=0)
 def update(adaptation, state, where, seen, step):
     climb, free, cap = (jnp.asarray(1.0), jnp.asarray(0.5)), jnp.asarray(False), jnp.asarray(1000)
+    longest = jnp.asarray(jnp.inf)
     return adaptation.update(
-        jax.random.key(1), state, seen, where, climb, None, free, cap, step, step + 1
+        jax.random.key(1), state, seen, where, climb, None, free, longest, cap, step, step + 1
     )
 
 
@@ -86,6 +89,7 @@ def test_held_learners_hold():
 
 
 def test_the_others_all_learn():
+    """After three transitions the other rival of the kicks is on trial."""
     adaptation = LEARNING
     state = adaptation.init(KEY, chains(X))
     later, _ = learn(adaptation, state, 3, chains(X + 1.0), transition())
@@ -94,7 +98,11 @@ def test_the_others_all_learn():
         assert not np.array_equal(flat(getattr(before, name)), flat(getattr(after, name))), name
 
 
-def test_given_values_come_back():
+@pytest.mark.parametrize(
+    ("step_size", "alternation"), [(StepSize(), 0.0), (Kicks(), 0.0), (Kicks(), 0.153)]
+)
+def test_given_values_come_back(step_size, alternation):
+    adaptation = Adaptation(step_size)
     given = Hyperparams(
         jnp.asarray(0.3),
         jnp.asarray(1.7),
@@ -102,10 +110,11 @@ def test_given_values_come_back():
         jnp.array([5.0, 6.0]),
         jnp.array([0.6, 0.8]),
         jnp.asarray(2.0),
+        jnp.asarray(alternation),
     )
-    state = Adaptation().init(KEY, chains(X), given)
+    state = adaptation.init(KEY, chains(X), given)
     for warming in (True, False):
-        value = Adaptation().value(state, jnp.asarray(warming))
+        value = adaptation.value(state, jnp.asarray(warming))
         np.testing.assert_allclose(flat(value), flat(given))
 
 

@@ -15,18 +15,19 @@ ONES = jnp.ones(NUM_CHAINS)
 
 
 @partial(jax.jit, static_argnums=0)
-def update(learner, state, accept_prob, weight, step):
-    return learner.update(state, accept_prob, weight, step)
+def update(learner, state, accept_prob, weight, step, longest):
+    return learner.update(state, accept_prob, weight, step, longest)
 
 
-def run(learner, acceptance, num_steps, state=None, weight=ONES):
+def run(learner, acceptance, num_steps, state=None, weight=ONES, longest=np.inf):
     """Step sizes before each update, and the state after the last, for a given response."""
     state = learner.init(jnp.float64) if state is None else state
     trace = []
     for step in range(num_steps):
         trace.append(float(learner.value(state, True)))
-        accept_prob = jnp.broadcast_to(jnp.asarray(acceptance(trace[-1]), float), (NUM_CHAINS,))
-        state = update(learner, state, accept_prob, weight, jnp.asarray(step, jnp.int32))
+        seen = jnp.asarray(acceptance(min(trace[-1], longest)), float)
+        accept_prob = jnp.broadcast_to(seen, (NUM_CHAINS,))
+        state = update(learner, state, accept_prob, weight, jnp.asarray(step, jnp.int32), longest)
     return np.array(trace), state
 
 
@@ -74,6 +75,20 @@ def test_acceptance_reaches_the_target(search):
     learner = StepSize(initial=0.1, target=0.7, search=search)
     _, state = run(learner, response, 400)
     assert response(float(learner.value(state, False))) == pytest.approx(0.7, abs=0.02)
+
+
+@pytest.mark.parametrize("search", [1.0, 2.0])
+def test_steps_are_little_longer_than_any_that_is_taken(search):
+    """Where acceptance would have them longer, they wait at 1.5 times as much. Longer trajectories
+    have the steps of the acceptance aimed at; shorter ones bound them at once.
+    """
+    learner = StepSize(initial=0.1, search=search)
+    trace, state = run(learner, response, 100, longest=0.2)
+    assert trace.max() == trace[-1] == pytest.approx(0.3)
+    trace, _ = run(learner, response, 400, state, longest=0.6)
+    assert response(trace[-1]) == pytest.approx(0.8, abs=0.02)
+    trace, _ = run(learner, response, 2, state, longest=0.1)
+    assert trace[1] == pytest.approx(0.15)
 
 
 def test_sampling_uses_the_average():

@@ -13,11 +13,13 @@ SIZES = {"chains": NUM_CHAINS, "warmup": 30, "draws": 10, "progress": False, "se
 
 @pytest.mark.parametrize("at_once", [1, 5, NUM_CHAINS, 1000])
 def test_blocks_change_nothing_but_rounding(at_once):
-    """Chains that are no multiple of the block, too. Few transitions: rounding grows."""
+    """Chains that are no multiple of the block, too, and kicks that alternate. Few transitions:
+    rounding grows.
+    """
     target, chosen = normal_model(), snaper.Config()
     x = jax.random.normal(jax.random.key(0), (NUM_CHAINS, target.dim))
     state = sampler.init(jax.random.key(1), target, chosen, x, 100)
-    arguments = (0.2, sampler_metric(chosen, state), 6, 0.0)
+    arguments = (jax.numpy.asarray(0.2), sampler_metric(chosen, state), 6, 0.0, 0.153)
     moves = [
         move(move.noise(jax.random.key(2), x), target.logp, state.chains, *arguments)
         for move in (hmc.Move(), hmc.Move(at_once))

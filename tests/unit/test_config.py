@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 from snaper import Config, clock, config, criteria, jitter
-from snaper.adapt import IdentityMetric, Quarantine, Trust
+from snaper.adapt import IdentityMetric, Kicks, Quarantine, StepSize, Trust
 
 
 def test_presets_differ_where_they_should():
@@ -14,7 +14,9 @@ def test_presets_differ_where_they_should():
     assert default == config.default() and paper == config.paper()
     assert isinstance(default.jitter, jitter.QuasiRandom)
     assert isinstance(paper.jitter, jitter.Uniform)
-    assert isinstance(default.clock, clock.Integrated) and isinstance(paper.clock, clock.Drawn)
+    assert isinstance(default.clock, clock.Paired) and isinstance(paper.clock, clock.Drawn)
+    assert isinstance(default.adapt.step_size, Kicks)
+    assert isinstance(paper.adapt.step_size, StepSize)
     assert isinstance(default.adapt.quarantine, Quarantine)
     assert isinstance(paper.adapt.quarantine, Trust)
     assert default.adapt.trajectory.unit_free and not paper.adapt.trajectory.unit_free
@@ -28,6 +30,19 @@ def test_preset_takes_every_choice(name):
     assert chosen.adapt.metric == IdentityMetric()
     assert chosen.adapt.step_size.target == 0.65
     assert chosen.max_leapfrog == 77
+
+
+def test_acceptance_is_aimed_at_with_either_kicks():
+    chosen = config.preset("default", target_accept=0.65).adapt.step_size
+    assert chosen == Kicks(StepSize(target=0.65)) and chosen.target == 0.65
+
+
+@pytest.mark.parametrize("name", criteria.FORMULAS)
+def test_kicks_are_even_for_the_criteria_of_papers(name):
+    """And steps need not come in pairs."""
+    chosen = config.preset("default", name)
+    assert chosen.clock == clock.Integrated() and chosen.adapt.step_size == StepSize()
+    assert chosen.adapt.trajectory.held == 1.0
 
 
 def test_plain_chees_climbs_at_half_the_rate():

@@ -81,7 +81,8 @@ def test_what_is_heavy(name, worth, two_cores):
     x = jnp.zeros((CHAINS, target.dim))
     state = sampler.init(jax.random.key(0), target, chosen_config, x)
     trajectory = state.adapt.trajectory._replace(log_average=jnp.log(jnp.asarray(3.0)))
-    step_size = state.adapt.step_size._replace(log_average=jnp.zeros(()))
+    kicks = state.adapt.step_size
+    step_size = kicks._replace(rivals=kicks.rivals._replace(log_average=jnp.zeros(2)))
     state = state._replace(adapt=state.adapt._replace(trajectory=trajectory, step_size=step_size))
     found = cores.drawing(target, chosen_config, state, stretch.Buffer(16))
     assert isinstance(found, cores.Parts) == worth

@@ -19,24 +19,25 @@ IDENTITY = Diagonal(jnp.ones(DIM))
 
 
 @partial(jax.jit, static_argnums=0)
-def integrate(logp, x, v, step_size, metric, num_steps):
+def integrate(logp, x, v, step_size, metric, num_steps, alternation=0.0):
     """Velocities are those of y = L^-1 x, as `hmc.noise` draws them."""
     start = metric.forward(v)
-    end, w, gained = hmc.leapfrog(logp, hmc.init(logp, x), start, step_size, metric, num_steps)
+    end, w, gained = hmc.leapfrog(
+        logp, hmc.init(logp, x), start, step_size, metric, num_steps, alternation
+    )
     return end.x, w / metric.scale, end.logp, end.grad, gained
 
 
 @partial(jax.jit, static_argnums=1)
-def jitted(key, logp, x, step_size, num_leapfrog, rounding):
-    return hmc.step(
-        hmc.noise(key, x), logp, hmc.init(logp, x), step_size, SCALE, num_leapfrog, rounding
-    )
+def jitted(key, logp, x, step_size, num_leapfrog, rounding, alternation):
+    noise, chains = hmc.noise(key, x), hmc.init(logp, x)
+    return hmc.step(noise, logp, chains, step_size, SCALE, num_leapfrog, rounding, alternation)
 
 
-def transition(seed, logp, x, step_size, num_leapfrog, rounding=0.0):
+def transition(seed, logp, x, step_size, num_leapfrog, rounding=0.0, alternation=0.0):
     """One transition, as NumPy arrays."""
     key, eps = jax.random.key(seed), jnp.asarray(step_size)
-    moved = jitted(key, logp, x, eps, num_leapfrog, jnp.asarray(rounding))
+    moved = jitted(key, logp, x, eps, num_leapfrog, jnp.asarray(rounding), alternation)
     return jax.tree.map(np.asarray, moved)
 
 
@@ -49,23 +50,27 @@ def points(seed, num_chains=100):
     return jax.random.normal(jax.random.key(seed), (num_chains, DIM))
 
 
-@pytest.mark.parametrize("num_steps", [1, 2, 7])
-def test_leapfrog_reverses(num_steps):
+KICKS = [(1, 0.0), (2, 0.0), (7, 0.0), (2, 0.153), (8, 0.153), (7, 0.153)]
+
+
+@pytest.mark.parametrize(("num_steps", "alternation"), KICKS)
+def test_leapfrog_reverses(num_steps, alternation):
+    """With alternating kicks too: an even number of them reads the same from either end."""
     x, v, eps = points(0), points(1), jnp.asarray(0.2)
-    x1, v1, *_ = integrate(quartic, x, v, eps, SCALE, num_steps)
-    x2, v2, *_ = integrate(quartic, x1, -v1, eps, SCALE, num_steps)
+    x1, v1, *_ = integrate(quartic, x, v, eps, SCALE, num_steps, alternation)
+    x2, v2, *_ = integrate(quartic, x1, -v1, eps, SCALE, num_steps, alternation)
     assert np.max(np.abs(x1 - x)) > 0.01
     np.testing.assert_allclose(x2, x, atol=1e-13)
     np.testing.assert_allclose(-v2, v, atol=1e-13)
 
 
-@pytest.mark.parametrize("num_steps", [1, 5])
-def test_leapfrog_preserves_volume(num_steps):
+@pytest.mark.parametrize(("num_steps", "alternation"), [(1, 0.0), (5, 0.0), (2, 0.153), (6, 0.153)])
+def test_leapfrog_preserves_volume(num_steps, alternation):
     """The Jacobian of (x, v) -> (x', v') has determinant one."""
 
     def flow(z):
         x, v = z[None, :DIM], z[None, DIM:]
-        x, v, *_ = integrate(quartic, x, v, jnp.asarray(0.4), SCALE, num_steps)
+        x, v, *_ = integrate(quartic, x, v, jnp.asarray(0.4), SCALE, num_steps, alternation)
         return jnp.concatenate([x[0], v[0]])
 
     jacobian = jax.jit(jax.jacfwd(flow))(jnp.array([0.7, -1.1, 0.4, 0.9]))
@@ -83,6 +88,60 @@ def test_leapfrog_follows_the_discrete_oscillator(num_steps):
     np.testing.assert_allclose(v1, v * np.cos(angle) - x * np.sin(angle) * ratio, atol=1e-13)
     np.testing.assert_allclose(logp, -0.5 * np.sum(x1**2, axis=1), atol=1e-13)
     np.testing.assert_allclose(grad, -x1, atol=1e-13)
+
+
+@pytest.mark.parametrize("num_steps", [1, 3, 7])
+def test_kicks_of_an_odd_number_of_steps_do_not_alternate(num_steps):
+    """They would not read the same from either end. Those of an even number do."""
+    x, v, eps = points(0), points(1), jnp.asarray(0.2)
+    for steps, same in ((num_steps, True), (num_steps + 1, False)):
+        even, alternating = (integrate(quartic, x, v, eps, SCALE, steps, a) for a in (0.0, 0.153))
+        for one, other in zip(even, alternating, strict=True):
+            assert np.array_equal(one, other) == same
+
+
+def pair(step_size, alternation):
+    """On x^2 / 2, a pair of steps maps (x, v) to (a x + b v, c x + a v): its a and b, by hand. In
+    the terms of Blanes, Casas & Sanz-Serna (2014), kicks are b h, (1 - 2 b) h, b h with h two steps
+    and alternation 1 - 4 b.
+    """
+    outer, inner = 0.5 * step_size * (1 - alternation), step_size * (1 + alternation)
+    middle = 1 - outer * step_size
+    return middle * (1 - inner * step_size) - outer * step_size, step_size * (2 - inner * step_size)
+
+
+@pytest.mark.parametrize(("step_size", "gain"), [(0.4, 3), (0.8, 7), (0.9, 22)])
+def test_alternating_kicks_err_less_on_the_oscillator(step_size, gain):
+    """Pairs are rotations on an ellipse, along which energy grows at most by the squared ratio of
+    its axes, b^2 / (1 - a^2). With even kicks that is 1 / (1 - eps^2 / 4); with alternating ones it
+    is nearer to one, the more so the longer the steps.
+    """
+    angle, errors = np.linspace(0, 2 * np.pi, 100), []
+    x, v = (jnp.stack([jnp.asarray(f(angle)), jnp.zeros(100)], axis=1) for f in (np.cos, np.sin))
+    for alternation in (0.0, 0.153):
+        found = []
+        for num_steps in range(2, 22, 2):
+            eps = jnp.asarray(step_size)
+            end = integrate(standard_normal, x, v, eps, IDENTITY, num_steps, alternation)
+            found.append(np.sum(end[0] ** 2 + end[1] ** 2, axis=1) - 1)  # of an energy of 1 / 2
+        a, b = pair(step_size, alternation)
+        most = b**2 / (1 - a**2) - 1
+        assert np.max(found) == pytest.approx(most, rel=0.05) and np.max(found) < most
+        errors.append(np.max(np.abs(found)))
+    assert errors[0] == pytest.approx(step_size**2 / (4 - step_size**2), rel=0.05)
+    assert gain < errors[0] / errors[1] < gain + 1
+
+
+@pytest.mark.parametrize("alternation", [0.0, 0.153])
+def test_the_order_is_two(alternation):
+    """Twice as many steps of half the size: a quarter of the energy error."""
+    x, v, errors = points(0), points(1), []
+    before = 0.5 * np.sum(v**2, axis=1) - hmc.init(quartic, x).logp
+    for num_steps in (24, 48, 96):
+        eps = jnp.asarray(1.2 / num_steps)
+        _, v1, logp, *_ = integrate(quartic, x, v, eps, SCALE, num_steps, alternation)
+        errors.append(np.max(np.abs(0.5 * np.sum(v1**2, axis=1) - logp - before)))
+    np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 4.0, rtol=0.02)
 
 
 def test_metric_is_a_change_of_coordinates():
@@ -123,10 +182,10 @@ def test_every_map_reverses_and_gives_back_what_it_gained(of, dtype, error):
     np.testing.assert_allclose(lost, -gained, atol=10 * error)
 
 
-@pytest.mark.parametrize("num_steps", [1, 6])
-def test_the_impulse_gives_the_kinetic_energy(num_steps):
+@pytest.mark.parametrize(("num_steps", "alternation"), [(1, 0.0), (6, 0.0), (6, 0.153)])
+def test_the_impulse_gives_the_kinetic_energy(num_steps, alternation):
     x, v = points(8), points(9)
-    _, v1, *_, gained = integrate(quartic, x, v, jnp.asarray(0.3), SCALE, num_steps)
+    _, v1, *_, gained = integrate(quartic, x, v, jnp.asarray(0.3), SCALE, num_steps, alternation)
     assert np.max(np.abs(gained)) > 0.1
     np.testing.assert_allclose(gained, 0.5 * jnp.sum(v1**2 - v**2, axis=1), atol=1e-13)
 
@@ -165,10 +224,12 @@ def test_one_gradient_and_no_spare_value_per_leapfrog_step():
     assert calls["value"] == 0  # values come with gradients, never on their own
 
 
-def test_transition_accepts_by_the_energy_error():
+@pytest.mark.parametrize(("num_steps", "alternation"), [(3, 0.0), (4, 0.153)])
+def test_transition_accepts_by_the_energy_error(num_steps, alternation):
     x, v = points(7), momenta(6, (100, DIM))
-    chains, seen = transition(6, quartic, x, 0.9, 3)
-    x1, v1, logp, *_ = map(np.asarray, integrate(quartic, x, v, jnp.asarray(0.9), SCALE, 3))
+    chains, seen = transition(6, quartic, x, 0.9, num_steps, alternation=alternation)
+    there = integrate(quartic, x, v, jnp.asarray(0.9), SCALE, num_steps, alternation)
+    x1, v1, logp, *_ = map(np.asarray, there)
     before, density, gradient = hmc.init(quartic, x)
     energy = np.asarray(0.5 * jnp.sum(v**2, axis=1) - density)
     energy_new = 0.5 * np.sum(v1**2, axis=1) - logp

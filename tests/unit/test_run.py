@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ from helpers import NUM_CHAINS, normal_model, one_sentence
 import snaper
 from snaper import Target, config
 from snaper.adapt import Held
+from snaper.clock import Integrated
 
 DIM, WARMUP, DRAWS = 3, 150, 120
 SIZES = {"chains": NUM_CHAINS, "warmup": WARMUP, "draws": DRAWS, "progress": False}
@@ -86,14 +88,17 @@ def test_sampling_holds_what_warm_up_learnt(run):
 
 
 def test_warm_up_begins_with_single_steps(run):
-    """For a fifth of it; then the cap on leapfrog steps grows."""
+    """For a fifth of it, where the trajectory is said to be the shortest that follows, of a pair;
+    then the cap on leapfrog steps grows.
+    """
     steps, held = run.warmup_stats["n_steps"][0], WARMUP // 5
     np.testing.assert_array_equal(steps[:held], 1)
     np.testing.assert_allclose(
         run.warmup_stats["mean_trajectory_length"][0, 1:held],
-        run.warmup_stats["step_size"][0, 1:held],
+        2 * run.warmup_stats["step_size"][0, 1:held],
     )
-    assert np.all(steps[held:] <= 2 + 0.1 * np.arange(WARMUP - held))
+    caps = run.config.cap(jnp.arange(held, WARMUP), jnp.asarray(held), jnp.asarray(True))
+    assert np.all(steps[held:] <= caps) and caps[0] == 2 and np.all(np.diff(caps) <= 1)
     assert steps.max() > 1
 
 
@@ -115,7 +120,9 @@ def test_tuning_is_plain_numbers(run):
         "direction",
         "width",
         "choice",
+        "alternation",
     }
+    assert isinstance(tuning.alternation, float) and tuning.alternation in (0.0, 0.153)
     assert tuning.choice.startswith(("dense: ", "diagonal: "))
     np.testing.assert_allclose(tuning.mean, run.unconstrained.mean(axis=(0, 1)), atol=0.3)
 
@@ -164,6 +171,48 @@ def test_tuning_is_where_more_warm_up_begins(run):
     assert again.draws["mean"].shape == (NUM_CHAINS, 0, 2)
 
 
+def correlated(x, precision):
+    return -0.5 * x @ precision @ x
+
+
+@pytest.fixture(scope="module")
+def alternating():
+    """A run in 30 dimensions, where energy errors are what keeps steps short."""
+    axes = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 30)))[0]
+    target = Target(correlated, np.zeros(30), (axes * np.logspace(0, 2, 30)) @ axes.T)
+    sizes = {"chains": 64, "warmup": 500, "draws": 50, "progress": False}
+    return snaper.sample(target, **sizes), sizes
+
+
+def test_kicks_alternate_where_that_allows_longer_steps(alternating):
+    """1.7 times as long or so here. Draws have an even number of them."""
+    run, _ = alternating
+    assert run.tuning.alternation == run.config.adapt.step_size.alternation > 0
+    assert np.all(run.stats["n_steps"] % 2 == 0) and run.stats["n_steps"].min() >= 2
+    np.testing.assert_allclose(run.stats["step_size"], run.tuning.step_size)
+    even, other = np.exp(run.state.adapt.step_size.rivals.log_average)
+    assert run.tuning.step_size <= other and 1.4 < other / even < 2.5
+    assert run.findings == []
+
+
+def test_alternating_kicks_are_gone_on_with(alternating):
+    """By a run that is given no more than the tuning, as by one that goes on."""
+    run, sizes = alternating
+    last = run.unconstrained[:, -1]
+    again = snaper.sample(
+        run.target, **{**sizes, "warmup": 0}, seed=1, init=last, tuning=run.tuning
+    )
+    assert again.tuning.alternation == run.tuning.alternation
+    assert again.tuning.step_size == pytest.approx(run.tuning.step_size)
+    np.testing.assert_allclose(again.stats["step_size"], run.stats["step_size"])
+    assert np.all(again.stats["n_steps"] % 2 == 0)
+    # As many are accepted as before; with the same steps and even kicks it would be fewer.
+    even = replace(run.tuning, alternation=0.0)
+    worse = snaper.sample(run.target, **{**sizes, "warmup": 0}, seed=1, init=last, tuning=even)
+    rates = [each.stats["acceptance_rate"].mean() for each in (run, again, worse)]
+    assert rates[1] == pytest.approx(rates[0], abs=0.02) and rates[2] < rates[0] - 0.1
+
+
 SEEDS = {
     "int": (7, 7),
     "NumPy int": (7, np.int32(7)),
@@ -194,7 +243,7 @@ def test_another_seed_is_another_run(seeded):
 def test_config_decides_everything():
     base = config.default()
     held = base.adapt.__class__(step_size=Held(0.125), trajectory=Held(0.5))
-    chosen = snaper.Config(adapt=held, max_leapfrog=3)
+    chosen = snaper.Config(clock=Integrated(), adapt=held, max_leapfrog=3)
     run = snaper.sample(normal_model(), **{**SIZES, "warmup": 40, "draws": 10}, preset=chosen)
     assert run.config is chosen
     np.testing.assert_array_equal(run.stats["step_size"], 0.125)

@@ -1,4 +1,6 @@
-"""After warm-up nothing is forgiven, moved or learnt."""
+"""After warm-up nothing is forgiven, moved or learnt, whether kicks alternate or not."""
+
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -7,6 +9,8 @@ import pytest
 
 import snaper
 from snaper import arguments, hmc, sampler, stretch
+from snaper.adapt import StepSize
+from snaper.clock import Integrated
 from snaper.keep import Draws
 from snaper.record import Recorder
 
@@ -21,71 +25,102 @@ def fine(x):
 
 
 TARGET = snaper.Target(coarse, np.zeros(3, np.float32))
-CONFIG = snaper.Config()
+DEFAULT = snaper.Config()
+LEAPFROG = replace(DEFAULT, clock=Integrated(), adapt=replace(DEFAULT.adapt, step_size=StepSize()))
+KINDS = {"leapfrog": (LEAPFROG, 0.0), "even": (DEFAULT, 0.0), "alternating": (DEFAULT, 0.153)}
 STEP = jax.jit(sampler.step, static_argnums=1)
+MOVE = jax.jit(hmc.step, static_argnums=1)
 
 
-@pytest.fixture
-def state():
+def begin(config, alternation):
     x = jax.random.normal(jax.random.key(0), (64, 3), jnp.float32)
-    given = snaper.Tuning(1.2, 2.0, np.ones(3), np.zeros(3), np.ones(3)).hyperparams(np.float32)
-    return sampler.init(jax.random.key(1), TARGET, CONFIG, x, 10, given)
+    ones = np.ones(3)
+    given = snaper.Tuning(1.2, 2.0, ones, np.zeros(3), ones, alternation=alternation)
+    given = given.hyperparams(np.float32)
+    return sampler.init(jax.random.key(1), TARGET, config, x, 10, given)
 
 
-def accept_prob(state, rounding):
-    """Of the transition that follows, with so many units in the last place forgiven."""
+@pytest.fixture(params=KINDS)
+def kind(request):
+    """A configuration, by which kicks are even or alternate, and a state of it."""
+    config, alternation = KINDS[request.param]
+    return config, begin(config, alternation)
+
+
+def accept_prob(config, state, rounding, alternation=None):
+    """Of the transition that follows, with so many units in the last place forgiven; with the kicks
+    that were given, or others.
+    """
     _, key_steps = jax.random.split(state.key)
     key, _ = jax.random.split(jax.random.fold_in(key_steps, state.step))
-    hyper = CONFIG.adapt.value(state.adapt, state.step < state.num_warmup)
-    steps = STEP(TARGET, CONFIG, state)[1].n_steps
-    return hmc.step(
+    hyper = config.adapt.value(state.adapt, state.step < state.num_warmup)
+    info = STEP(TARGET, config, state)[1]
+    unit = config.clock.unit(hyper.alternation)
+    longest = config.clock.longest(hyper.trajectory_length, unit)
+    return MOVE(
         hmc.noise(key, state.chains.x),
-        TARGET.logp,
+        coarse,
         state.chains,
-        hyper.step_size,
+        jnp.minimum(hyper.step_size, longest),
         hyper.metric,
-        steps,
+        info.n_steps,
         jnp.asarray(rounding, jnp.float32),
+        jnp.asarray(hyper.alternation if alternation is None else alternation, jnp.float32),
     )[1].accept_prob
 
 
-def test_rounding_is_forgiven_in_warm_up_only(state):
+def test_rounding_is_forgiven_in_warm_up_only(kind):
+    config, state = kind
     sampling = state._replace(step=state.num_warmup)
-    for now, rounding in ((state, CONFIG.rounding), (sampling, 0.0)):
-        found = STEP(TARGET, CONFIG, now)[1].acceptance_rate
-        np.testing.assert_allclose(found, accept_prob(now, rounding), rtol=1e-5)
-    assert not np.allclose(accept_prob(sampling, 0.0), accept_prob(sampling, CONFIG.rounding))
+    for now, rounding in ((state, config.rounding), (sampling, 0.0)):
+        found = STEP(TARGET, config, now)[1].acceptance_rate
+        np.testing.assert_allclose(found, accept_prob(config, now, rounding), rtol=1e-5)
+    exact, forgiving = (accept_prob(config, sampling, units) for units in (0.0, config.rounding))
+    assert not np.allclose(exact, forgiving)
 
 
-def test_no_chain_is_moved_in_sampling(state):
+def test_kicks_alternate_in_draws_if_they_are_said_to():
+    """Transitions are those of the kicks that were given, and would be others with even ones."""
+    state = begin(DEFAULT, 0.153)
+    sampling = state._replace(step=state.num_warmup)
+    info = STEP(TARGET, DEFAULT, sampling)[1]
+    same, other = (accept_prob(DEFAULT, sampling, 0.0, each) for each in (0.153, 0.0))
+    np.testing.assert_allclose(info.acceptance_rate, same, rtol=1e-5)
+    assert not np.allclose(info.acceptance_rate, other, rtol=0.01)
+    assert info.n_steps % 2 == 0
+
+
+def test_no_chain_is_moved_in_sampling(kind):
+    config, state = kind
     far = state.chains.x.at[3].set(1e4)
     chains = sampler.evaluate(TARGET, far)
     strikes = state.adapt.quarantine.strikes.at[3].set(99)
     adapt = state.adapt._replace(quarantine=state.adapt.quarantine._replace(strikes=strikes))
     for step, moved in ((0, True), (state.num_warmup, False)):
         now = state._replace(step=jnp.asarray(step, jnp.int32), chains=chains, adapt=adapt)
-        after, _ = STEP(TARGET, CONFIG, now)
+        after, _ = STEP(TARGET, config, now)
         assert bool(jnp.max(jnp.abs(after.chains.x[3])) < 100) == moved
 
 
-def test_nothing_is_learnt_in_sampling(state):
+def test_nothing_is_learnt_in_sampling(kind):
     """Not even when a metric would be due."""
+    config, state = kind
     now = state._replace(step=state.num_warmup + 1)
-    assert CONFIG.adapt.due(3, now.step, now.step + 1 - now.began)
-    after, _ = STEP(TARGET, CONFIG, now)
+    assert config.adapt.due(3, now.step, now.step + 1 - now.began)
+    after, _ = STEP(TARGET, config, now)
     for before, later in zip(jax.tree.leaves(now.adapt), jax.tree.leaves(after.adapt), strict=True):
         np.testing.assert_array_equal(before, later)
 
 
-def test_one_bad_chain_of_the_bare_algorithm_harms_nobody(state):
+def test_one_bad_chain_of_the_bare_algorithm_harms_nobody():
     """init does not screen: a chain at NaN is left out, and moved when its time is up."""
-    x = state.chains.x.at[7].set(jnp.nan)
+    x = begin(DEFAULT, 0.0).chains.x.at[7].set(jnp.nan)
     target = snaper.Target(fine, np.zeros(3, np.float32))
-    now = sampler.init(jax.random.key(2), target, CONFIG, x, 400)
+    now = sampler.init(jax.random.key(2), target, DEFAULT, x, 400)
     for _ in range(300):
-        now, _ = STEP(target, CONFIG, now)
+        now, _ = STEP(target, DEFAULT, now)
     assert np.isfinite(now.chains.x).all()
-    assert np.exp(now.adapt.step_size.log_step) > 0.3
+    assert np.exp(now.adapt.step_size.rivals.log_step).min() > 0.3
     np.testing.assert_allclose(now.adapt.moments.variance, 1.0, rtol=0.5)
 
 
@@ -99,8 +134,9 @@ def test_given_tuning_is_not_unlearnt():
 
 @pytest.mark.parametrize("size", [1, 7, 99])
 @pytest.mark.parametrize("thin", [1, 3, 10])
-def test_thinned_draws_are_the_same_however_small_the_buffer(state, size, thin):
+def test_thinned_draws_are_the_same_however_small_the_buffer(size, thin):
     """Few slots: a stretch that does not divide by `thin` must not overwrite what is kept."""
+    state = begin(DEFAULT, 0.153)
     every = _positions(state, 1, 120, longest=120, slots=120)
     np.testing.assert_array_equal(_positions(state, thin, 120, size, 6), every[:, ::thin])
 
@@ -110,7 +146,7 @@ def _positions(state, thin, total, longest, slots):
     buffer, done = stretch.Buffer(slots), 0
     while done < total:
         size = min(longest, total - done)
-        state = stretch.advance(TARGET, CONFIG, state, recorder, size, buffer)
+        state = stretch.advance(TARGET, DEFAULT, state, recorder, size, buffer)
         done += size
     return recorder.kept.x
 

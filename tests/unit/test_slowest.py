@@ -39,9 +39,9 @@ def exact_flow(t, speed=1.0, axes=None):
 
 
 @partial(jax.jit, static_argnums=0)
-def _update(criterion, memory, seen, t, weight, mean, direction, step_size, length, one_step, step):
+def _update(criterion, memory, seen, t, weight, mean, direction, rounding, length, one_step, step):
     return criterion.update(
-        memory, seen, t, weight, mean, direction, step_size, length, one_step, step
+        memory, seen, t, weight, mean, direction, rounding, length, one_step, step
     )
 
 
@@ -50,7 +50,7 @@ def update(
     t,
     *,
     length=None,
-    step_size=0.0,
+    rounding=0.0,
     weight=WEIGHT,
     mean=0.0,
     direction=DIAGONAL,
@@ -62,7 +62,7 @@ def update(
     """What one transition teaches; at step 0 nothing else counts."""
     memory = criterion.init(seen.start) if memory is None else memory
     length = t if length is None else length
-    arrays = (t, weight, np.broadcast_to(mean, DIM), direction, step_size, length)
+    arrays = (t, weight, np.broadcast_to(mean, DIM), direction, rounding, length)
     return _update(
         criterion,
         memory,
@@ -84,7 +84,7 @@ def assert_same(here, there):
 @pytest.mark.parametrize("t", [1.0, 1.5, 1.8])
 def test_value_and_slope_match_the_closed_form(t):
     """1 - rho = 1 - cos(t)^2 = sin(t)^2 for the square of any coordinate."""
-    memory, (value, slope) = update(exact_flow(t), t, step_size=0.2)
+    memory, (value, slope) = update(exact_flow(t), t, rounding=0.1)
     loss, cost = np.sin(t) ** 2, t + 0.1
     np.testing.assert_allclose(memory.mean, 1.0)
     np.testing.assert_allclose(memory.square - memory.mean**2, 2.0)
@@ -161,7 +161,8 @@ def test_the_best_length_with_jitter_is_where_the_slope_is_zero(step_size, best)
     slopes = []
     for length in (0.99 * best, best, 1.01 * best):
         seen, weight = jittered(length)
-        _, (value, slope) = update(seen, 1.0, length=length, step_size=step_size, weight=weight)
+        rounding = 0.5 * step_size
+        _, (value, slope) = update(seen, 1.0, length=length, rounding=rounding, weight=weight)
         np.testing.assert_allclose(value, rate(length, step_size), rtol=1e-6)
         slopes.append(slope / value)
     assert slopes[0] > 5e-3 and abs(slopes[1]) < 5e-4 and slopes[2] < -5e-3
@@ -202,7 +203,7 @@ def test_slope_is_the_derivative_along_the_real_trajectory(criterion, logp):
 
     def told(num_steps):
         t, weight = num_steps * eps, np.ones(50)
-        return update(proposal(num_steps), t, step_size=0.5, weight=weight, criterion=criterion)
+        return update(proposal(num_steps), t, rounding=0.25, weight=weight, criterion=criterion)
 
     lower, upper = (soft_minimum(told(num_steps + k)[0], (num_steps + k) * eps) for k in (-1, 1))
     _, (value, slope) = told(num_steps)
@@ -260,12 +261,15 @@ def test_the_spread_is_known_at_once_in_a_run_that_goes_on(num_chains):
     np.testing.assert_allclose(there, here)
 
 
-def test_a_trajectory_costs_half_a_step_more_than_its_length():
-    """Half a step beside the length, so that single steps do not seem cheap."""
+@pytest.mark.parametrize("more", [0.5, 1.0])
+def test_a_trajectory_costs_what_whole_steps_add_more_than_its_length(more):
+    """Half a step beside the length, so that single steps do not seem cheap; a whole one where
+    steps come in pairs.
+    """
     for step_size in (0.0, 0.4):
-        _, (value, _) = update(exact_flow(0.8), 0.8, step_size=step_size)
+        _, (value, _) = update(exact_flow(0.8), 0.8, rounding=more * step_size)
         loss = np.sin(0.8) ** 2
-        np.testing.assert_allclose(value * (0.8 + step_size / 2), loss / (2 - loss))
+        np.testing.assert_allclose(value * (0.8 + more * step_size), loss / (2 - loss))
 
 
 @pytest.mark.parametrize("units", [(1e-12, 1e-12), (1e12, 1e12), (1e-3, 1e4)])

@@ -13,6 +13,7 @@ from ..when import Tree, when
 from .auto import AutoMetric
 from .dense import DenseMetric, fisher, plain
 from .held import Held, HeldDirection, HeldMetric, HeldMoments
+from .kicks import Kicks
 from .low_rank import LowRankMetric
 from .metric import DiagonalMetric, IdentityMetric, VarianceMetric
 from .moments import Moments, MomentsState
@@ -33,6 +34,7 @@ __all__ = [
     "HeldMoments",
     "Hyperparams",
     "IdentityMetric",
+    "Kicks",
     "LowRankMetric",
     "MetricLearner",
     "Moments",
@@ -68,6 +70,7 @@ class Hyperparams(NamedTuple):
     mean: Vector
     direction: Vector  # the difficult one
     width: Scalar  # of the target where the metric has length one
+    alternation: Scalar | float = 0.0  # of kicks, in trajectories of an even number
 
 
 class AdaptState(NamedTuple):
@@ -94,7 +97,7 @@ class Statistics(NamedTuple):
 class Adaptation:
     """One learner for each thing learnt. No learner sees another: each is handed plain arrays."""
 
-    step_size: StepSize | Held = field(default=StepSize())
+    step_size: StepSize | Kicks | Held = field(default=StepSize())
     trajectory: TrajectoryLength | Held = field(default=TrajectoryLength())
     metric: MetricLearner = field(default=DiagonalMetric())
     moments: Moments | HeldMoments = field(default=Moments())
@@ -114,13 +117,13 @@ class Adaptation:
             moments = MomentsState(given.mean, variance, 1.0 / variance)
         running = self.moments.init(chains.x, chains.grad, moments, self.quarantine.weight(chains))
         learner: Any = self.metric.init(running, None if given is None else given.metric)
-        step_size, length, direction = None, None, None
+        step_size, length, direction, alternation = None, None, None, 0.0
         if given is not None:
             unit = given.metric.size() / self.metric.value(learner, running).size()
             step_size, length = given.step_size * unit, given.trajectory_length * unit
-            direction = given.direction
+            direction, alternation = given.direction, given.alternation
         return AdaptState(
-            self.step_size.init(dtype, step_size),
+            self.step_size.init(dtype, step_size, alternation),
             self.trajectory.init(dtype, length),
             running,
             learner,
@@ -138,6 +141,7 @@ class Adaptation:
             state.moments.mean,
             state.direction if state.memory is None else state.memory.direction,
             self.metric.width(state.moments),
+            self.step_size.alternates(state.step_size, warming),
         )
 
     def learn(self, warming: Scalar, learnt: Callable[..., Tree], before: Tree, *seen: Any) -> Tree:
@@ -164,6 +168,7 @@ class Adaptation:
         climb: tuple[Scalar, Scalar],
         memory: Any,
         one_step: Scalar,
+        longest: Scalar,
         cap: Scalar,
         step: Scalar,
         age: Scalar,
@@ -173,7 +178,7 @@ class Adaptation:
         """
         healthy = self.quarantine.weight(chains)
         step_size: Any = self.step_size.update(
-            state.step_size, transition.accept_prob, healthy, step
+            state.step_size, transition.accept_prob, healthy, step, longest, one_step
         )
         next_step = self.step_size.value(step_size, jnp.asarray(True))
         trajectory = self.trajectory.update(

@@ -22,8 +22,16 @@ class Held:
         if not 0.0 < self.held < float("inf"):
             raise ValueError(f"A held step size or length must be positive, not {self.held}.")
 
-    def init(self, dtype, given=None) -> Any:
+    def init(self, dtype, given=None, alternation: Any = 0.0) -> Any:
         return jnp.asarray(self.held, dtype)
+
+    def aiming_at(self, target: float) -> "Held":
+        """The same: no acceptance is."""
+        return self
+
+    def alternates(self, state: Any, warming) -> float:
+        """Kicks are even."""
+        return 0.0
 
     def value(self, state: Any, warming) -> Any:
         return state

@@ -1,6 +1,6 @@
 """The step size: acceptance, pooled over chains, held at its target."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import jax
@@ -27,6 +27,8 @@ class StepSize:
     Before that, a search: the step is multiplied or divided by `search` at every transition until
     acceptance first crosses the target, for at most `max_search` transitions. `search = 1` leaves
     the search out. Iterates are averaged over the last step / `memory` transitions for sampling.
+    A step that would be accepted too often but is not taken so long, since trajectories are not,
+    stops at `beyond` times the longest that is.
     """
 
     initial: float = 0.01
@@ -35,8 +37,13 @@ class StepSize:
     memory: float = 16.0
     search: float = 2.0
     max_search: int = 60
+    beyond: float = 1.5
 
-    def init(self, dtype, given=None) -> StepSizeState:
+    def aiming_at(self, target: float) -> "StepSize":
+        """The same for another acceptance."""
+        return replace(self, target=target)
+
+    def init(self, dtype, given=None, alternation: Scalar | float = 0.0) -> StepSizeState:
         log_step = jnp.log(jnp.asarray(self.initial if given is None else given, dtype))
         searching = given is None and self.search > 1.0
         heading = jnp.asarray(0 if searching else 2, jnp.int32)
@@ -52,9 +59,20 @@ class StepSize:
             log_step=state.log_step + shift, log_average=state.log_average + shift
         )
 
+    def alternates(self, state: StepSizeState, warming: Scalar) -> float:
+        """Kicks are even."""
+        return 0.0
+
     def update(
-        self, state: StepSizeState, accept_prob: PerChain, weight: PerChain, step: Scalar
+        self,
+        state: StepSizeState,
+        accept_prob: PerChain,
+        weight: PerChain,
+        step: Scalar,
+        longest: Scalar | float = float("inf"),
+        one_step: Scalar | bool = False,
     ) -> StepSizeState:
+        """`longest` is the longest step that is taken, however long this one is."""
         shortfall = self.target - ensemble.harmonic_mean(accept_prob, weight)
         direction, adam = _adam().update(shortfall, state.adam)
         log_adam = state.log_step - self.rate * jnp.asarray(direction)
@@ -66,6 +84,7 @@ class StepSize:
         adam = jax.tree.map(lambda old, new: jnp.where(searching, old, new), state.adam, adam)
 
         log_step = jnp.where(searching, log_search, log_adam)
+        log_step = jnp.minimum(log_step, jnp.log(self.beyond * longest))
         heading = jnp.where(searching, sign, 2)
         dtype = log_step.dtype
         log_average = ema.blend(state.log_average, log_step, ema.weight(step, self.memory, dtype))

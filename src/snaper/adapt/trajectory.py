@@ -27,7 +27,7 @@ class TrajectoryLength:
     that what climbs is log C: the units of the target, to whatever power C carries them, cancel. A
     transition has C at most `surge` times that mean, or Adam would remember nothing else for long.
     The length is at least `shortest` leapfrog steps and at most `longest` times their cap. While
-    transitions are held at one leapfrog step it equals the step size. Iterates are averaged over
+    transitions are held at one leapfrog step it equals `held` of them. Iterates are averaged over
     the last step / `memory` transitions for sampling; over `window` while the average is more than
     a factor `stale` off, as on the way in.
     """
@@ -42,6 +42,7 @@ class TrajectoryLength:
     stale: float = 2.0
     surge: float = 100.0
     settle: float = float("inf")
+    held: float = 1.0
 
     def init(self, dtype, given=None) -> TrajectoryState:
         log_length = jnp.log(jnp.asarray(1.0 if given is None else given, dtype))
@@ -92,7 +93,7 @@ class TrajectoryLength:
             log_step + jnp.log(jnp.asarray(self.shortest, dtype)),
             log_step + jnp.log(self.longest * cap.astype(dtype)),
         )
-        log_length = jnp.where(one_step, log_step, log_length)
+        log_length = jnp.where(one_step, log_step + jnp.log(self.held), log_length)
         adam = jax.tree.map(lambda old, new: jnp.where(one_step, old, new), state.adam, adam)
         off = jnp.abs(state.log_average - log_length) > jnp.log(self.stale)
         share = ema.weight(step, self.memory, dtype)

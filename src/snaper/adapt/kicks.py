@@ -1,0 +1,98 @@
+"""Which kicks take the longest steps: even ones, as of leapfrog, or alternating ones."""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from .._types import PerChain, Scalar
+from . import ema
+from .step_size import StepSize, StepSizeState
+
+
+class KicksState(NamedTuple):
+    rivals: StepSizeState  # of even and of alternating kicks, each entry [2]
+    best: Scalar  # which of them takes longer steps: 0 or 1
+    used: Scalar  # which the next transition of warm-up has
+
+
+@dataclass(frozen=True)
+class Kicks:
+    """A step size for each of two rivals: even kicks, and kicks that weigh 1 + `alternation` and
+    1 - `alternation` in turn. These are used where their steps are `least_gain` times as long or
+    more; the rival that is not used is tried in one transition of `every` in warm-up.
+
+    What is learnt of the one in use is mostly about the target, and the other follows; what is
+    learnt on trial is about the difference. They differ in trajectories of several steps alone:
+    while transitions have one, both learn.
+    """
+
+    learner: StepSize = field(default=StepSize())
+    alternation: float = 0.153  # b = 0.2118 of Blanes, Casas & Sanz-Serna (2014)
+    least_gain: float = 1.15
+    every: int = 7  # odd, or trials would have trajectories of the same length
+    haste: float = 2.0  # how many times as far a step on trial changes, as there are few
+
+    @property
+    def target(self) -> float:
+        """The acceptance aimed at."""
+        return self.learner.target
+
+    def aiming_at(self, target: float) -> "Kicks":
+        """The same for another acceptance."""
+        return replace(self, learner=self.learner.aiming_at(target))
+
+    def init(self, dtype, given=None, alternation: Scalar | float = 0.0) -> KicksState:
+        """A step size `given` for alternating kicks is too long for even ones."""
+        one = self.learner.init(dtype, given)
+        rivals = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), one)
+        best = jnp.asarray(alternation > 0, jnp.int32)
+        behind = jnp.asarray([2.0 * math.log(self.least_gain), 0.0], dtype)
+        log_step = rivals.log_step - jnp.where(best > 0, behind, 0.0)
+        return KicksState(rivals._replace(log_step=log_step, log_average=log_step), best, best)
+
+    def value(self, state: KicksState, warming: Scalar) -> Scalar:
+        return self.learner.value(_one(state.rivals, _now(state, warming)), warming)
+
+    def alternates(self, state: KicksState, warming: Scalar) -> Scalar:
+        """By how much kicks do."""
+        dtype = state.rivals.log_step.dtype
+        return (self.alternation * _now(state, warming)).astype(dtype)
+
+    def rescale(self, state: KicksState, unit: Scalar) -> KicksState:
+        """The same in other units of time."""
+        return state._replace(rivals=self.learner.rescale(state.rivals, unit))
+
+    def update(
+        self,
+        state: KicksState,
+        accept_prob: PerChain,
+        weight: PerChain,
+        step: Scalar,
+        longest: Scalar,
+        one_step: Scalar,
+    ) -> KicksState:
+        old = _one(state.rivals, state.used)
+        new = self.learner.update(old, accept_prob, weight, step, longest, one_step)
+        own = (jnp.arange(2) == state.used) | one_step
+        rivals = jax.tree.map(lambda old, new: jnp.where(own, new, old), state.rivals, new)
+        on_trial = (state.used != state.best) & ~one_step
+        change = jnp.where(on_trial, self.haste, 1.0) * (new.log_step - old.log_step)
+        log_step = state.rivals.log_step + jnp.where(own | ~on_trial, change, 0.0)
+        log_step = jnp.minimum(log_step, jnp.log(self.learner.beyond * longest))
+        share = ema.weight(step, self.learner.memory, log_step.dtype)
+        log_average = ema.blend(state.rivals.log_average, log_step, share)
+        even, alternating = log_average
+        best = (alternating - even >= jnp.log(self.least_gain)).astype(jnp.int32)
+        used = jnp.where((step + 1) % self.every == 0, 1 - best, best)
+        return KicksState(rivals._replace(log_step=log_step, log_average=log_average), best, used)
+
+
+def _now(state: KicksState, warming: Scalar) -> Scalar:
+    return jnp.where(warming, state.used, state.best)
+
+
+def _one(rivals: StepSizeState, which: Scalar) -> StepSizeState:
+    return jax.tree.map(lambda leaf: leaf[which], rivals)
