@@ -35,9 +35,9 @@ VARIANTS = {
     "acceptance 0.9": {"target_accept": 0.9},
 }
 CLIMBED = {  # in the place of the default's own criterion, and all else as it is
-    "auto, snaper": criteria.snaper,
-    "auto, chees_rate": criteria.chees_rate,
-    "auto, esjd": criteria.esjd,
+    "default, snaper": criteria.snaper,
+    "default, chees_rate": criteria.chees_rate,
+    "default, esjd": criteria.esjd,
 }
 SLOTS = 20
 

@@ -23,9 +23,9 @@ decides draws: rows with other fingerprints are of other states of it.
 """
 CRITERIA = {
     "auto": "slowest function",
-    "auto, snaper": "snaper",
-    "auto, chees_rate": "chees_rate",
-    "auto, esjd": "esjd",
+    "default, snaper": "snaper",
+    "default, chees_rate": "chees_rate",
+    "default, esjd": "esjd",
 }
 BY_CRITERION = """## The criterion in whitened coordinates
 

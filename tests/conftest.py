@@ -1,5 +1,6 @@
 """What all tests share: double precision, and a count of compilations."""
 
+import contextlib
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ def pytest_configure(config: pytest.Config) -> None:
     at once take that file from each other, so it is made before test processes begin.
     """
     if not hasattr(config, "workerinput"):
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), contextlib.suppress(ImportError):
             warnings.simplefilter("ignore")
             import arviz  # noqa: F401
 

@@ -46,7 +46,8 @@ class Tally(NamedTuple):
         """With one transition more."""
         return Tally(
             self.gradients + jnp.max(info.n_steps),  # chains move in lock-step
-            self.capped + jnp.any(info.n_steps >= max_leapfrog).astype(jnp.int32),
+            # Pairs of steps end one short of an odd cap.
+            self.capped + jnp.any((info.n_steps | 1) >= max_leapfrog).astype(jnp.int32),
             self.lp + info.lp,
             self.accept_prob + info.acceptance_rate,
             self.accepted + info.is_accepted.astype(jnp.int32),

@@ -36,10 +36,11 @@ _AUTO = AutoMetric()
 _DIAGONAL = DiagonalMetric()
 _VARIANCE = VarianceMetric()
 _IDENTITY = IdentityMetric()
-# Few functions speak for all in `Slowest`: its slopes are rougher. Steps come in pairs.
-_FEW_SPEAK = TrajectoryLength(settle=250.0, held=2.0)
+_FEW_SPEAK = TrajectoryLength(settle=250.0)  # for all, in `Slowest`: its slopes are rougher
+_OF_A_PAIR = replace(_FEW_SPEAK, held=2.0)
 _PAIRED = Paired()
 _KICKS = Kicks()
+_WHITEN = (AutoMetric, DenseMetric, LowRankMetric)
 
 
 class Move(Protocol):
@@ -63,7 +64,7 @@ class Config:
     criterion: Criterion | Slowest = field(default=Slowest())
     jitter: Callable[[Key, Scalar, jnp.dtype], Scalar] = field(default=QuasiRandom())
     clock: Integrated | Paired | Drawn = field(default=_PAIRED)
-    adapt: Adaptation = field(default=Adaptation(_KICKS, _FEW_SPEAK, _AUTO))
+    adapt: Adaptation = field(default=Adaptation(_KICKS, _OF_A_PAIR, _AUTO))
     move: Move = field(default=hmc.Move())
     max_leapfrog: int = 1000
     first_cap: float = 2.0  # on leapfrog steps, after the transitions held at one step,
@@ -96,9 +97,11 @@ def default(criterion: Criterion | Slowest | None = None, metric: MetricLearner 
     for what differs and why.
     """
     criterion = Slowest() if criterion is None else criterion
-    if isinstance(criterion, Slowest):
-        return Config(criterion, adapt=Adaptation(_KICKS, _FEW_SPEAK, metric))
-    trajectory = TrajectoryLength(rate=_rate(criterion))
+    few_speak = isinstance(criterion, Slowest)
+    # Trajectories of one pair are all equally long, and turn round what is narrower than known.
+    if few_speak and isinstance(metric, _WHITEN):
+        return Config(criterion, adapt=Adaptation(_KICKS, _OF_A_PAIR, metric))
+    trajectory = _FEW_SPEAK if few_speak else TrajectoryLength(rate=_rate(criterion))
     adapt = Adaptation(trajectory=trajectory, metric=metric)
     return Config(criterion, clock=Integrated(), adapt=adapt)
 

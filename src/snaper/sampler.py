@@ -204,7 +204,7 @@ def _learn(config: Config, before, transition, told, one_step, longest, cap, ste
         told,
         statistics,
         hyper,
-        0.5 * config.clock.unit(hyper.alternation) * hyper.step_size,
+        0.5 * config.clock.unit(hyper.alternation) * jnp.minimum(hyper.step_size, longest),
         one_step,
         step,
     )

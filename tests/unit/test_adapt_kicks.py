@@ -15,10 +15,11 @@ BEST = np.sqrt(-np.log(0.8))  # the step size at which even kicks are accepted a
 
 
 @partial(jax.jit, static_argnums=0)
-def _run(learner, state, gain, width, first, num_one_step, longest):
+def _run(learner, state, gain, width, first, num_one_step, length):
     def body(state, step):
         one_step = step < num_one_step
         unit = jnp.where((state.used == 1) & ~one_step, gain, 1.0) * width
+        longest = jnp.where(one_step, jnp.inf, length / jnp.where(state.used == 1, 2.0, 1.0))
         taken = jnp.minimum(learner.value(state, True), longest)
         accept_prob = jnp.exp(-((taken / unit) ** 2))
         ones = jnp.ones(NUM_CHAINS)
@@ -30,14 +31,14 @@ def _run(learner, state, gain, width, first, num_one_step, longest):
 
 
 def run(
-    gain, *, learner=KICKS, state=None, width=1.0, first=0, num_one_step=100, longest=np.inf
+    gain, *, learner=KICKS, state=None, width=1.0, first=0, num_one_step=100, length=np.inf
 ) -> list:
     """States before and after every transition. Acceptance is exp(-eps^2) with even kicks; with
     alternating ones, as of steps that are `gain` times shorter; on a target of another `width`, in
-    units of that.
+    units of that. One step is no longer than the trajectory's `length`, nor are two of the latter.
     """
     state = learner.init(jnp.float64) if state is None else state
-    numbers = map(jnp.asarray, (gain, width, first, num_one_step, longest))
+    numbers = map(jnp.asarray, (gain, width, first, num_one_step, length))
     later = jax.tree.map(np.asarray, _run(learner, state, *numbers))
     return [state, *(jax.tree.map(lambda leaf, t=t: leaf[t], later) for t in range(NUM_STEPS))]
 
@@ -124,16 +125,16 @@ def test_steps_are_little_longer_than_any_that_is_taken():
     """Of neither rival are they more than 1.5 times as long; where both could be longer, none gains
     anything. Where one alone could, it does.
     """
-    states = run(1.5, longest=0.2)
+    states = run(1.5, length=0.2, num_one_step=0)
     steps = np.exp([state.rivals.log_step for state in states])
-    assert steps.max() <= 0.3 * (1 + 1e-12)
-    np.testing.assert_allclose(steps[-1], 0.3)
+    assert np.all(steps <= np.array([0.3, 0.15]) * (1 + 1e-12))
+    np.testing.assert_allclose(steps[-1], [0.3, 0.15])
     assert states[-1].best == 0
-    wide = run(1.1, state=run(1.1)[-1], first=NUM_STEPS, width=10.0, longest=0.5 / 1.5)
+    wide = run(1.1, state=run(1.1)[-1], first=NUM_STEPS, width=10.0, length=0.5 / 1.5)
     steps = np.exp([state.rivals.log_step for state in wide])
     np.testing.assert_allclose(steps[0], [BEST, 1.1 * BEST], rtol=0.01)
-    assert steps[1:].max() <= 0.5 * (1 + 1e-12)  # the one that follows too, and is ahead
-    between = run(1.5, longest=0.6)[-1]  # than 0.47, where even kicks would be, and 0.71
+    assert np.all(steps[1:] <= np.array([0.5, 0.25]) * (1 + 1e-12))
+    between = run(1.5, length=1.2)[-1]  # than 0.47, where even kicks would be, and 0.71
     np.testing.assert_allclose(np.exp(between.rivals.log_average), [BEST, 0.9], rtol=0.01)
     assert between.best == 1
 

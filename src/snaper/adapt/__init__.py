@@ -180,9 +180,8 @@ class Adaptation:
         step_size: Any = self.step_size.update(
             state.step_size, transition.accept_prob, healthy, step, longest, one_step
         )
-        next_step = self.step_size.value(step_size, jnp.asarray(True))
         trajectory = self.trajectory.update(
-            state.trajectory, *climb, next_step, one_step, cap, step
+            state.trajectory, *climb, self.step_size.latest(step_size), one_step, cap, step
         )
         moments = self.moments.update(state.moments, chains.x, chains.grad, healthy, step)
         metric: Any = self.metric.update(

@@ -29,6 +29,9 @@ class Held:
         """The same: no acceptance is."""
         return self
 
+    def latest(self, state: Any) -> Any:
+        return state
+
     def alternates(self, state: Any, warming) -> float:
         """Kicks are even."""
         return 0.0

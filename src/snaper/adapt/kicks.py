@@ -1,6 +1,5 @@
 """Which kicks take the longest steps: even ones, as of leapfrog, or alternating ones."""
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -45,21 +44,23 @@ class Kicks:
         return replace(self, learner=self.learner.aiming_at(target))
 
     def init(self, dtype, given=None, alternation: Scalar | float = 0.0) -> KicksState:
-        """A step size `given` for alternating kicks is too long for even ones."""
-        one = self.learner.init(dtype, given)
-        rivals = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), one)
+        """Any `alternation` that is given stands for this one."""
+        both = self.learner.init(dtype, given, alternation), self.learner.init(dtype, given)
+        rivals = jax.tree.map(lambda even, alternating: jnp.stack([even, alternating]), *both)
         best = jnp.asarray(alternation > 0, jnp.int32)
-        behind = jnp.asarray([2.0 * math.log(self.least_gain), 0.0], dtype)
-        log_step = rivals.log_step - jnp.where(best > 0, behind, 0.0)
-        return KicksState(rivals._replace(log_step=log_step, log_average=log_step), best, best)
+        return KicksState(rivals, best, best)
 
     def value(self, state: KicksState, warming: Scalar) -> Scalar:
         return self.learner.value(_one(state.rivals, _now(state, warming)), warming)
 
+    def latest(self, state: KicksState) -> Scalar:
+        """Of the one that is used, not of one on trial."""
+        return self.learner.latest(_one(state.rivals, state.best))
+
     def alternates(self, state: KicksState, warming: Scalar) -> Scalar:
         """By how much kicks do."""
         dtype = state.rivals.log_step.dtype
-        return (self.alternation * _now(state, warming)).astype(dtype)
+        return jnp.where(_now(state, warming) > 0, self.alternation, 0.0).astype(dtype)
 
     def rescale(self, state: KicksState, unit: Scalar) -> KicksState:
         """The same in other units of time."""
@@ -76,12 +77,15 @@ class Kicks:
     ) -> KicksState:
         old = _one(state.rivals, state.used)
         new = self.learner.update(old, accept_prob, weight, step, longest, one_step)
-        own = (jnp.arange(2) == state.used) | one_step
+        own = (jnp.arange(2, dtype=jnp.int32) == state.used) | one_step
         rivals = jax.tree.map(lambda old, new: jnp.where(own, new, old), state.rivals, new)
         on_trial = (state.used != state.best) & ~one_step
-        change = jnp.where(on_trial, self.haste, 1.0) * (new.log_step - old.log_step)
+        settled = new.heading == 2  # not searching: by factors of two it is quick enough
+        change = jnp.where(on_trial & settled, self.haste, 1.0) * (new.log_step - old.log_step)
         log_step = state.rivals.log_step + jnp.where(own | ~on_trial, change, 0.0)
-        log_step = jnp.minimum(log_step, jnp.log(self.learner.beyond * longest))
+        trajectory = longest * jnp.where(state.used > 0, 2.0, 1.0)  # alternating kicks have pairs
+        longest_each = trajectory / jnp.asarray([1.0, 2.0], change.dtype)
+        log_step = jnp.minimum(log_step, jnp.log(self.learner.beyond * longest_each))
         share = ema.weight(step, self.learner.memory, log_step.dtype)
         log_average = ema.blend(state.rivals.log_average, log_step, share)
         even, alternating = log_average

@@ -11,6 +11,8 @@ from .. import ensemble
 from .._types import PerChain, Scalar
 from . import ema
 
+SHORTER = 1.3  # times, are steps taken to be with even kicks than with alternating ones
+
 
 class StepSizeState(NamedTuple):
     log_step: Scalar
@@ -44,6 +46,9 @@ class StepSize:
         return replace(self, target=target)
 
     def init(self, dtype, given=None, alternation: Scalar | float = 0.0) -> StepSizeState:
+        """A step size `given` for alternating kicks is too long for these."""
+        if given is not None:
+            given = given / jnp.where(alternation > 0, SHORTER, 1.0)
         log_step = jnp.log(jnp.asarray(self.initial if given is None else given, dtype))
         searching = given is None and self.search > 1.0
         heading = jnp.asarray(0 if searching else 2, jnp.int32)
@@ -59,6 +64,10 @@ class StepSize:
             log_step=state.log_step + shift, log_average=state.log_average + shift
         )
 
+    def latest(self, state: StepSizeState) -> Scalar:
+        """The newest value."""
+        return jnp.exp(state.log_step)
+
     def alternates(self, state: StepSizeState, warming: Scalar) -> float:
         """Kicks are even."""
         return 0.0
@@ -72,7 +81,9 @@ class StepSize:
         longest: Scalar | float = float("inf"),
         one_step: Scalar | bool = False,
     ) -> StepSizeState:
-        """`longest` is the longest step that is taken, however long this one is."""
+        """`longest` is the longest step that is taken, however long this one is; that transitions
+        may have `one_step` makes no difference.
+        """
         shortfall = self.target - ensemble.harmonic_mean(accept_prob, weight)
         direction, adam = _adam().update(shortfall, state.adam)
         log_adam = state.log_step - self.rate * jnp.asarray(direction)
