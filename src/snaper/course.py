@@ -200,6 +200,7 @@ class Course:
             lp=sampling.lp / draws,
             resolution=float(np.median(np.finfo(logp.dtype).eps * np.abs(logp))),
             one_start=self.one_start,
+            held_short=bool(sampler.is_held_short(config, state)),
             flat=self._flat(),
             outward=_outward(state),
             ends=np.asarray(state.chains.x),

@@ -169,6 +169,13 @@ def learnt(config: Config, state: State) -> Hyperparams:
 
 
 @partial(jax.jit, static_argnums=0)
+def is_held_short(config: Config, state: State) -> Scalar:
+    """Whether draws have shorter steps than acceptance asks for, since trajectories are short."""
+    hyper = config.adapt.value(state.adapt, jnp.asarray(False))
+    return hyper.step_size > _longest(config, hyper)
+
+
+@partial(jax.jit, static_argnums=0)
 def last_cap(config: Config, state: State) -> Scalar:
     """The most leapfrog steps of warm-up's last transition."""
     return config.cap(state.num_warmup - 1, state.num_one_step, jnp.asarray(True))

@@ -120,6 +120,14 @@ def test_acceptance_too_high_is_a_finding_too():
     assert finding.topic == "acceptance" and "use a longer warmup=" in finding.sentence
 
 
+def test_steps_that_trajectories_have_no_more_room_for_are_accepted_often():
+    """Nothing is wrong then; with too few accepted something is."""
+    assert findings.find(dataclasses.replace(GOOD, **HIGH, held_short=True)) == []
+    low = {"accept_prob": np.full(NUM_CHAINS, 0.6)}
+    (finding,) = findings.find(dataclasses.replace(GOOD, **low, held_short=True))
+    assert finding.topic == "acceptance"
+
+
 def test_a_step_size_kept_short_by_few_failures_is_not_put_down_to_a_short_warm_up():
     """It has settled; transitions that fail altogether rule the harmonic mean it is tuned by."""
     (finding,) = findings.find(dataclasses.replace(GOOD, **HIGH, warmup_diverging=50))

@@ -62,6 +62,7 @@ class Facts:
     resolution: float  # of the log density, in its own units
     replaced_for: str = ""  # what was wrong with the first of them
     one_start: bool = False  # shared by all chains
+    held_short: bool = False  # steps, by the trajectory's length and not by acceptance
     flat: np.ndarray = field(default_factory=_none)  # which coordinates no chain felt a gradient in
     outward: np.ndarray = field(default_factory=_none)  # share of chains pulled so, per coordinate
     ends: np.ndarray = field(default_factory=_none)  # where chains stand at last, [chain, dim]
@@ -236,6 +237,8 @@ def _acceptance(facts: Facts, stuck: np.ndarray) -> Iterator[Finding]:
         return
     acceptance = float(facts.accept_prob[~stuck].mean())
     if wanted - 0.15 <= acceptance <= 1 - 0.1 * (1 - wanted):
+        return
+    if acceptance > wanted and facts.held_short:
         return
     said = f"Mean acceptance was {acceptance:.2f} where {wanted:g} or a little more was wanted"
     if acceptance > wanted and facts.warmup_done >= SHORT_WARMUP and not _growing(facts):
