@@ -1,7 +1,7 @@
 """What the metric gives, and what else was tried: JSON lines.
 
 For each target, number of chains and variant of the default: least ESS of squares per gradient and
-chain, one number per seed; all seeds are batched in one compiled program.
+chain, one number per seed; seeds are batched in one compiled program.
 
     python -m experiments.metrics --chains 64 --seeds 20 --output docs/results/metrics.jsonl
 """
@@ -79,37 +79,54 @@ def _least(x: jax.Array):
     return jax.lax.map(one, x)
 
 
-def measure(name: str, variant: str, chains: int, seeds: int, warmup: int, draws: int) -> dict:
-    """One row: many seeds of one variant."""
+def measure(
+    name: str,
+    variant: str,
+    chains: int,
+    seeds: int,
+    warmup: int,
+    draws: int,
+    at_once: int | None = None,
+) -> dict:
+    """One row: many seeds of one variant, as many at once as are asked for."""
     began = time.perf_counter()
     target, chosen = targets.get(name), config(variant)
     options = chunk.COMMAND_BUFFERS if jax.default_backend() == "gpu" else None
-    advance = jax.jit(_advance, static_argnums=0, compiler_options=options)
-    keys = jax.vmap(jax.random.key)(jnp.arange(seeds))
-    states = _start(chosen, target, keys, chains, warmup)
-    states, _, warming = advance(chosen, target, states, warmup, warmup)
-    rows, gradients = [], 0
-    for _ in range(draws // SLOTS):
-        states, record, tally = advance(chosen, target, states, SLOTS, 1)
-        rows.append(record.x)
-        gradients += tally.gradients
-    size, rhat = _least(jnp.concatenate(rows, axis=1))
-    columns = {
-        "efficiency": size / gradients,
-        "rhat": rhat,
-        "leapfrogs": gradients / draws,
-        "warmup_gradients": warming.gradients,
-        "step_size": record.info.step_size[:, -1],
-    }
+    advance = partial(jax.jit(_advance, static_argnums=0, compiler_options=options), chosen, target)
+    columns: dict[str, list] = {}
+    for first in range(0, seeds, at_once or seeds):
+        some = jnp.arange(first, min(first + (at_once or seeds), seeds))
+        keys = jax.vmap(jax.random.key)(some)
+        states = _start(chosen, target, keys, chains, warmup)
+        for column, values in _of_seeds(advance, states, warmup, draws).items():
+            columns.setdefault(column, []).extend(_plain(values))
     return {
         "target": name,
         "variant": variant,
         "chains": chains,
         "warmup": warmup,
         "draws": draws,
-        **{column: _plain(values) for column, values in columns.items()},
+        **columns,
         "seconds": round(time.perf_counter() - began, 1),
         **machine(),
+    }
+
+
+def _of_seeds(advance, states, warmup: int, draws: int) -> dict[str, jax.Array]:
+    """One number per seed, by name."""
+    states, _, warming = advance(states, warmup, warmup)
+    rows, gradients = [], 0
+    for _ in range(draws // SLOTS):
+        states, record, tally = advance(states, SLOTS, 1)
+        rows.append(record.x)
+        gradients += tally.gradients
+    size, rhat = _least(jnp.concatenate(rows, axis=1))
+    return {
+        "efficiency": size / gradients,
+        "rhat": rhat,
+        "leapfrogs": gradients / draws,
+        "warmup_gradients": warming.gradients,
+        "step_size": record.info.step_size[:, -1],
     }
 
 
@@ -121,7 +138,8 @@ def tasks(chosen: argparse.Namespace) -> Iterator[tuple]:
     for name in chosen.targets:
         for chains in chosen.chains:
             for variant in chosen.variants:
-                yield name, variant, chains, chosen.seeds, chosen.warmup, chosen.draws
+                sizes = (chosen.seeds, chosen.warmup, chosen.draws, chosen.at_once)
+                yield name, variant, chains, *sizes
 
 
 def main() -> None:
@@ -131,6 +149,7 @@ def main() -> None:
     parser.add_argument("--variants", nargs="+", default=["auto", "diagonal"], choices=names)
     parser.add_argument("--chains", nargs="+", type=int, default=[16, 64, 1024])
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--at-once", type=int, help="seeds; all unless given")
     parser.add_argument("--warmup", type=int, default=1000)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--output", default="docs/results/metrics.jsonl")

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from importlib.resources import files
 
 import jax
@@ -16,7 +17,7 @@ from jax.test_util import check_grads
 
 from snaper import Target, targets
 from snaper.targets import _data, hierarchical_linear, item_response, stochastic_volatility
-from snaper.targets._ar1 import BLOCK, autoregress
+from snaper.targets._ar1 import BLOCKS, autoregress, in_blocks
 from snaper.targets._item_response_likelihood import answer_totals, log_likelihood
 
 pytestmark = pytest.mark.usefixtures("strict")
@@ -229,16 +230,18 @@ def same_up_to_a_constant(module, target, plain):
 
 
 @pytest.mark.parametrize("phi", [0.99, -0.7, 0.0])
-@pytest.mark.parametrize("length", [1, 2, BLOCK, BLOCK + 1, 3 * BLOCK, BLOCK**2 + 3])
-def test_autoregression_is_the_recursion(phi, length):
+@pytest.mark.parametrize("block", BLOCKS.values())
+@pytest.mark.parametrize("length", [1, 2, 6, 7, 8, 9, 18, 24, 39, 67])
+def test_autoregression_is_the_recursion(phi, block, length):
     innovations = point(length)
     expected = np.zeros(length)
     state = 0.0
     for t, innovation in enumerate(np.asarray(innovations)):
         state = phi * state + innovation
         expected[t] = state
-    found = jax.jit(autoregress)(jnp.asarray(phi), innovations)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    for solve in (autoregress, partial(in_blocks, block)):  # the one for here, and each
+        found = jax.jit(solve)(jnp.asarray(phi), innovations)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_autoregression_differentiates_in_both_directions():

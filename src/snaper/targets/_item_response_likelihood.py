@@ -62,6 +62,8 @@ def _log_likelihood_jvp(primals, tangents):
     expected = jnp.where(data["asked"], 1 / (1 + _inverse_odds(ability, difficulty)), 0.0)
     to_ability = data["right_of_student"] - jnp.sum(expected, axis=1)
     to_difficulty = jnp.sum(expected, axis=0) - data["right_of_question"]
+    # Else a GPU sums over answers again for each use of a slope.
+    to_ability, to_difficulty = jax.lax.optimization_barrier((to_ability, to_difficulty))
     slope = jnp.sum(to_ability * d_ability) + jnp.sum(to_difficulty * d_difficulty)
     return log_likelihood(ability, difficulty, data), slope
 
