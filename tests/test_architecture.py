@@ -74,7 +74,7 @@ MAY_IMPORT = {
         "adapt.moments",
     },
     "adapt.held": {"adapt.metric", "adapt.moments", "metric"},
-    "adapt.kicks": {"_types", "adapt.ema", "adapt.step_size"},
+    "adapt.kicks": {"_types", "adapt.due", "adapt.ema", "adapt.step_size"},
     "adapt.quarantine": {"_types", "ensemble", "hmc", "when"},
     "adapt.*": {"_types", "ensemble", "metric", "adapt.ema", "adapt.moments"},
     # The algorithm, and stretches of it.

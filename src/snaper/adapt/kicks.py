@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from .._types import PerChain, Scalar
 from . import ema
+from .due import due
 from .step_size import StepSize, StepSizeState
 
 
@@ -21,7 +22,9 @@ class KicksState(NamedTuple):
 class Kicks:
     """A step size for each of two rivals: even kicks, and kicks that weigh 1 + `alternation` and
     1 - `alternation` in turn. These are used where their steps are `least_gain` times as long or
-    more; the rival that is not used is tried in one transition of `every` in warm-up.
+    more; the rival that is not used is tried in one transition of `every` in warm-up. After
+    `settled` of them, where steps are off that by more than a factor `clear`, it is tried
+    `per_doubling` times while the number of transitions doubles.
 
     What is learnt of the one in use is mostly about the target, and the other follows; what is
     learnt on trial is about the difference. They differ in trajectories of several steps alone:
@@ -32,6 +35,9 @@ class Kicks:
     alternation: float = 0.153  # b = 0.2118 of Blanes, Casas & Sanz-Serna (2014)
     least_gain: float = 1.15
     every: int = 7  # odd, or trials would have trajectories of the same length
+    settled: int = 512  # before, the metric changes, and with it who is best
+    clear: float = 1.2
+    per_doubling: float = 8.0
     haste: float = 2.0  # how many times as far a step on trial changes, as there are few
 
     @property
@@ -79,18 +85,22 @@ class Kicks:
         new = self.learner.update(old, accept_prob, weight, step, longest, one_step)
         own = (jnp.arange(2, dtype=jnp.int32) == state.used) | one_step
         rivals = jax.tree.map(lambda old, new: jnp.where(own, new, old), state.rivals, new)
-        on_trial = (state.used != state.best) & ~one_step
-        settled = new.heading == 2  # not searching: by factors of two it is quick enough
-        change = jnp.where(on_trial & settled, self.haste, 1.0) * (new.log_step - old.log_step)
-        log_step = state.rivals.log_step + jnp.where(own | ~on_trial, change, 0.0)
+        trial = (state.used != state.best) & ~one_step
+        steady = new.heading == 2  # not searching: by factors of two it is quick enough
+        change = jnp.where(trial & steady, self.haste, 1.0) * (new.log_step - old.log_step)
+        log_step = state.rivals.log_step + jnp.where(own | ~trial, change, 0.0)
         trajectory = longest * jnp.where(state.used > 0, 2.0, 1.0)  # alternating kicks have pairs
         longest_each = trajectory / jnp.asarray([1.0, 2.0], change.dtype)
         log_step = jnp.minimum(log_step, jnp.log(self.learner.beyond * longest_each))
         share = ema.weight(step, self.learner.memory, log_step.dtype)
         log_average = ema.blend(state.rivals.log_average, log_step, share)
         even, alternating = log_average
-        best = (alternating - even >= jnp.log(self.least_gain)).astype(jnp.int32)
-        used = jnp.where((step + 1) % self.every == 0, 1 - best, best)
+        ahead = alternating - even - jnp.log(self.least_gain)
+        best = (ahead >= 0).astype(jnp.int32)
+        often, seldom = (step + 1) % self.every == 0, due(step, self.per_doubling)
+        sure = (jnp.abs(ahead) > jnp.log(self.clear)) & (step >= self.settled)
+        on_trial = jnp.where(sure, seldom, often)
+        used = jnp.where(on_trial, 1 - best, best)
         return KicksState(rivals._replace(log_step=log_step, log_average=log_average), best, used)
 
 
