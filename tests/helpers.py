@@ -33,6 +33,11 @@ def standard_normal(x):
     return -0.5 * jnp.sum(x**2)
 
 
+def gaussian(x, root):
+    """With the precision matrix root^T root."""
+    return -0.5 * jnp.sum((root @ x) ** 2)
+
+
 def one_sentence(message):
     """What an error should say."""
     return message.endswith(".") and "\n" not in message and len(message) < 300

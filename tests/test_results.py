@@ -48,7 +48,13 @@ def test_every_figure_on_the_page_is_there():
             assert (results.root / page.FIGURES / f"{each.name}.{suffix}").stat().st_size > 0
 
 
-@pytest.mark.parametrize("each", figures.FIGURES, ids=lambda each: each.name)
+def figure(each):
+    """Those of all problems are drawn as those of some, with more in them."""
+    slow = [pytest.mark.slow] if each.name.endswith("-all") else []
+    return pytest.param(each, id=each.name, marks=slow)
+
+
+@pytest.mark.parametrize("each", [figure(each) for each in figures.FIGURES])
 def test_figures_are_drawn_from_what_is_committed(each, tmp_path):
     figures.save(each.draw(Results()), tmp_path, each.name)
     text = (tmp_path / f"{each.name}.svg").read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from snaper import Target
 
 arviz = pytest.importorskip("arviz")
 CALLS = []
+QUICK = {"preset": "paper", "progress": False}  # to compile
 
 
 def schools(params, data):
@@ -33,7 +34,7 @@ def run():
         coords={"school": ["a", "b", "c"]},
         observed={"y": np.array([1.0, 2.0, 3.0])},
     )
-    return snaper.sample(target, chains=NUM_CHAINS, warmup=60, draws=20, progress=False)
+    return snaper.sample(target, chains=NUM_CHAINS, warmup=60, draws=20, **QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -82,9 +83,8 @@ def mixture(weight, y):
 
 def test_more_chains_than_draws_and_axes_that_change_length():
     """No warning comes of the first; of the second only the axes' own names go."""
-    run = snaper.sample(
-        mixture, np.full((1, 3), 2.0), np.ones(2), chains=8, warmup=20, draws=4, progress=False
-    )
+    sizes = {"chains": 8, "warmup": 20, "draws": 4}
+    run = snaper.sample(mixture, np.full((1, 3), 2.0), np.ones(2), **sizes, **QUICK)
     data = run.to_arviz(unconstrained=True)
     assert data.posterior["weight"].dims == ("chain", "draw", "part")
     assert data.unconstrained_posterior["weight"].dims == ("chain", "draw", "weight_dim_0")
@@ -101,7 +101,7 @@ def scoped():
 
 
 def test_names_with_slashes_can_be_written(tmp_path):
-    data = snaper.sample(scoped, chains=8, warmup=20, draws=4, progress=False).to_arviz()
+    data = snaper.sample(scoped, chains=8, warmup=20, draws=4, **QUICK).to_arviz()
     assert list(data.posterior.data_vars) == ["inner.x"]
     path = str(tmp_path / "run.nc")
     data.to_netcdf(path)

@@ -142,7 +142,7 @@ def test_rows_that_overflowed_are_shown_without_estimates():
     assert np.isfinite(table["ess"][1:]).all() and np.isfinite(table["rhat"][1:]).all()
 
 
-@pytest.mark.parametrize("superchains", [None, 16])
+@pytest.mark.parametrize("superchains", [pytest.param(None, marks=pytest.mark.slow), 16])
 def test_many_chains_and_parameters_take_seconds(superchains):
     """1.4 s of one core; to sort the draws takes 0.13 s: 11 times as long, at best of three."""
     draws = {"x": np.random.default_rng(0).normal(size=(1024, 50, 100)).astype(np.float32)}

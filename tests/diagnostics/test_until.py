@@ -14,6 +14,7 @@ from snaper.diagnostics.ess import nested_rhat, split_rhat
 from snaper.until import FIRST_LOOK, LONGEST, Progress
 
 SIZES = {"chains": NUM_CHAINS, "warmup": 300, "progress": False, "seed": 5}
+QUICK = {"preset": "paper"}  # to compile, where how it was learnt does not matter
 
 
 def sample(**changes):
@@ -94,7 +95,7 @@ def test_thinned_draws_are_as_many_before_the_first_look():
 
 
 def test_few_chains_that_stop_may_agree_by_chance():
-    run = sample(until=Until(rhat=1.5), chains=4)
+    run = sample(until=Until(rhat=1.5), chains=4, **QUICK)
     (sentence,) = [str(finding) for finding in run.findings if finding.topic == "few-chains"]
     assert "agreed by chance when sampling stopped" in sentence and one_sentence(sentence)
 
@@ -108,7 +109,7 @@ def far_modes(params):
 def never():
     sides = np.where(np.arange(NUM_CHAINS)[:, None] < 8, 20.0, -20.0) * np.ones(2)
     target = Target(far_modes, {"side": jnp.zeros(2)})
-    return lambda **changes: snaper.sample(target, **{**SIZES, "init": sides, **changes})
+    return lambda **changes: snaper.sample(target, **{**SIZES, **QUICK, "init": sides, **changes})
 
 
 def test_a_target_that_never_converges_hits_its_limit_and_says_so(never):
@@ -183,7 +184,7 @@ def test_certificate_of_a_run(plain):
     z = (plain.unconstrained - plain.tuning.mean) @ plain.tuning.direction
     np.testing.assert_allclose(plain.scalar, z**2, rtol=1e-4, atol=1e-6)
     assert 0.4 < found.tightness < 2.0 and found.tight and found.worst in plain.moments.coordinates
-    other = sample(draws=5, criterion="esjd").certificate
+    other = sample(draws=5, criterion="esjd", **QUICK).certificate
     assert not other and "criterion without a scalar" in str(other) and one_sentence(str(other))
     short = sample(draws=5).certificate
     assert not short and "takes 100 draws per chain" in str(short)

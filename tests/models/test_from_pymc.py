@@ -112,7 +112,7 @@ def test_density_is_pymc_s(kind):
 
 def test_variables_dims_coords_and_data_are_those_of_pm_sample():
     model, sizes = radon(), {"chains": 16, "warmup": 20, "draws": 5, "progress": False}
-    run = snaper.sample(model, **sizes)
+    run = snaper.sample(model, preset="paper", **sizes)  # which takes less time to compile
     theirs = pm.sample(
         draws=2,
         tune=2,

@@ -7,7 +7,7 @@ import schools
 import snaper
 from snaper.diagnostics.ess import split_rhat
 
-SIZES = {"chains": 16, "warmup": 60, "progress": False}
+SIZES = {"chains": 16, "warmup": 60, "preset": "paper", "progress": False}  # quick to compile
 
 
 def numpyro_arguments():

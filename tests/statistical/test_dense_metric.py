@@ -94,7 +94,7 @@ def test_a_linear_change_of_coordinates_does_not_matter(round_one, name):
     np.testing.assert_allclose(average(AXES[name]), round_one, rtol=0.1)
 
 
-@pytest.mark.parametrize("bend", [0.25, 0.5])
+@pytest.mark.parametrize("bend", [pytest.param(0.25, marks=pytest.mark.slow), 0.5])
 def test_off_gaussians_turning_the_axes_matters_little(bend):
     """Widths and the functions that trajectories are tuned for go by coordinates. A bend of 0.5,
     turned, took 0.95 of the gradients per draw, for 1.04 of the median effective size and 1.17 of

@@ -4,23 +4,28 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import errors_off
+from helpers import errors_off, gaussian
 
 import snaper
-from snaper import chunk, config, hmc, sampler, targets
+from snaper import chunk, config, cores, hmc, sampler, targets
 from snaper.jitter import QuasiRandom
 
 pytestmark = pytest.mark.statistical
 SCALES = np.array([1.0, 10.0])
 
 
-def gaussian(x, scale):
+def upright(x, scale):
     return -0.5 * jnp.sum((x / scale) ** 2)
 
 
-def walled(x, scale):
-    """The Gaussian, with nothing beyond x[0] = 6."""
-    return jnp.where(x[0] > 6.0, -jnp.inf, gaussian(x, scale))
+def walled(x, data):
+    """The Gaussian, with nothing beyond a wall in x[0]."""
+    scale, wall = data
+    return jnp.where(x[0] > wall, -jnp.inf, upright(x, scale))
+
+
+def behind_a_wall(scale=SCALES, wall=6.0):
+    return snaper.Target(walled, np.zeros(2), (scale, np.asarray(wall)))
 
 
 def nan_everywhere(params):
@@ -29,15 +34,14 @@ def nan_everywhere(params):
 
 @pytest.fixture(scope="module")
 def clean():
-    return snaper.sample(snaper.Target(walled, np.zeros(2), SCALES), seed=1, progress=False)
+    return snaper.sample(behind_a_wall(), seed=1, progress=False)
 
 
 @pytest.mark.parametrize("bad", [np.nan, 1e6, np.inf])
 def test_one_bad_start_freezes_nobody(clean, bad):
     starts = np.random.default_rng(0).normal(size=(64, 2))
     starts[7] = bad
-    target = snaper.Target(walled, np.zeros(2), SCALES)
-    run = snaper.sample(target, init=starts, seed=1, progress=False)
+    run = snaper.sample(behind_a_wall(), init=starts, seed=1, progress=False)
     assert run.tuning.step_size == pytest.approx(clean.tuning.step_size, rel=0.5)
     assert run.unconstrained.std(axis=1).min() > 0.3
     assert errors_off(run.unconstrained**2, SCALES**2) < 5.0
@@ -46,8 +50,7 @@ def test_one_bad_start_freezes_nobody(clean, bad):
 def test_a_quarter_of_starts_outside_the_support(clean):
     starts = np.random.default_rng(0).normal(size=(64, 2))
     starts[:16, 0], starts[16], starts[17] = 8.0, np.nan, 1e6 * np.array([-1.0, 1.0])
-    target = snaper.Target(walled, np.zeros(2), SCALES)
-    run = snaper.sample(target, init=starts, seed=1, progress=False)
+    run = snaper.sample(behind_a_wall(), init=starts, seed=1, progress=False)
     assert run.tuning.step_size == pytest.approx(clean.tuning.step_size, rel=0.5)
     assert errors_off(run.unconstrained**2, SCALES**2) < 5.0  # false alarm: one seed in 1e5
     (said,) = [finding for finding in run.findings if finding.topic == "starts"]
@@ -64,20 +67,27 @@ def test_a_density_that_is_nowhere_finite_is_an_error_before_anything_long(compi
 
 def test_everyone_rejecting_at_first_recovers():
     """All chains at one point of a target ten thousand times narrower than the first step."""
-    target = snaper.Target(gaussian, np.zeros(2), SCALES * 1e-8)
+    target = behind_a_wall(SCALES * 1e-8, np.inf)  # none, that is
     run = snaper.sample(target, init=np.zeros(2), progress=False)
     np.testing.assert_allclose(run.unconstrained.std(axis=(0, 1)), SCALES * 1e-8, rtol=0.1)
 
 
 def test_a_far_start_does_not_inflate_the_learned_widths():
-    scale = np.geomspace(0.1, 10.0, 20)
-    target = snaper.Target(gaussian, np.zeros(20), scale)
-    run = snaper.sample(target, warmup=600, draws=0, init=np.full(20, 50.0), progress=False)
+    scale = np.geomspace(0.1, 10.0, 10)
+    target = snaper.Target(gaussian, np.zeros(10), np.diag(1.0 / scale))
+    run = snaper.sample(target, warmup=600, draws=0, init=np.full(10, 50.0), progress=False)
     widths = run.tuning.metric / run.tuning.metric.max()
     np.testing.assert_allclose(widths, scale / scale.max(), rtol=0.2)
     assert run.num_gradients[0] < 5000
 
 
+@pytest.fixture
+def one_core(monkeypatch):
+    """For draws, too: on several they are compiled once more, for a part of the chains."""
+    monkeypatch.setattr(cores, "_cores", lambda: 1)
+
+
+@pytest.mark.usefixtures("one_core")
 def test_stochastic_volatility_samples_from_cold_in_single_precision():
     """The log density is -2e7 at the start, where its last digit is worth two.
 
@@ -93,6 +103,7 @@ def test_stochastic_volatility_samples_from_cold_in_single_precision():
     assert run.tuning.step_size > 0.05
 
 
+@pytest.mark.usefixtures("one_core")
 @pytest.mark.parametrize("seed", [1, 12])
 def test_rounding_of_many_terms_does_not_keep_chains_away(seed):
     """Seeds in which one refusal in a transition or two made the step size fall for good."""
@@ -114,7 +125,8 @@ def test_chains_that_come_in_apart_do_not_widen_one_coordinate(seed):
         benchmark, chosen = targets.benchmark("stochastic-volatility"), config.default()
         start = jnp.tile(benchmark.prior_mean(jax.random.key(3)), (64, 1))
         state = sampler.init(jax.random.key(seed), benchmark.target, chosen, start, 500)
-        record = chunk.empty(benchmark.target, chosen, state, 1)
+        slots = chunk.capacity(*start.shape, start.dtype.itemsize)  # as those of `sample`
+        record = chunk.empty(benchmark.target, chosen, state, slots)
         state, _, _ = chunk.advance(benchmark.target, chosen, state, record, 0, 100, 100)
     widths = np.sqrt(state.adapt.moments.variance)
     assert np.max(widths) < 6.0 * np.median(widths)
@@ -128,10 +140,10 @@ def test_jitter_neither_repeats_nor_vanishes():
     assert len(np.unique(values)) > 99_000
 
 
-@pytest.mark.parametrize("max_leapfrog", [5, 20])
+@pytest.mark.parametrize("max_leapfrog", [pytest.param(5, marks=pytest.mark.slow), 20])
 def test_the_cap_holds_always_and_reaching_it_is_reported(max_leapfrog):
     """Widths of 1 and 0.001 under the identity: a good trajectory has a thousand steps."""
-    target = snaper.Target(gaussian, np.zeros(2), np.array([1.0, 0.001]))
+    target = snaper.Target(upright, np.zeros(2), np.array([1.0, 0.001]))
     run = snaper.sample(
         target, warmup=500, draws=200, metric="identity", max_leapfrog=max_leapfrog, progress=False
     )
@@ -142,7 +154,7 @@ def test_the_cap_holds_always_and_reaching_it_is_reported(max_leapfrog):
 
 def test_longer_trajectories_are_asked_for_from_below_and_shorter_from_above():
     """Started at a tenth of the best length and at three times it, the length moves towards it."""
-    target = snaper.Target(gaussian, np.zeros(2), np.ones(2))
+    target = snaper.Target(upright, np.zeros(2), np.ones(2))
     chosen = config.preset("default", "snaper", "identity")
     x = jax.random.normal(jax.random.key(0), (256, 2))
     step = jax.jit(sampler.step, static_argnums=1)

@@ -17,6 +17,9 @@ from snaper.diagnostics import ess
 
 pytestmark = pytest.mark.statistical
 SLOW = [
+    "banana",
+    "eight-schools",
+    "hierarchical-linear",
     "sparse-logistic-regression",
     "item-response",
     "stochastic-volatility",

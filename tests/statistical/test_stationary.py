@@ -8,6 +8,7 @@ that are run by default (below 300) a false alarm once in 3000, over all of them
 
 from dataclasses import replace
 from functools import partial
+from itertools import cycle
 
 import jax
 import jax.numpy as jnp
@@ -58,11 +59,14 @@ CRITERIA = {
     "along": criteria.Along(MIX[:, 0]),
     "own": own,
 }
-BY_CRITERION = [("default", name, "auto") for name in CRITERIA]
-BY_METRIC = [
-    ("default", "auto", metric) for metric in config.METRICS["default"] if metric != "auto"
+METRICS = config.METRICS["default"]
+# Every criterion and every metric, beginning with the default ones, and every preset.
+PAIRS = zip(cycle(CRITERIA), cycle(METRICS), range(max(len(CRITERIA), len(METRICS))), strict=False)
+FAST = [
+    *(("default", *pair) for *pair, _ in PAIRS),
+    ("paper", "auto", "auto"),
+    ("nuts", "auto", "auto"),
 ]
-FAST = [*BY_CRITERION, *BY_METRIC, ("paper", "auto", "auto"), ("nuts", "auto", "auto")]
 ALL = [
     (preset, name, metric)
     for preset, metrics in config.METRICS.items()
@@ -128,7 +132,7 @@ def test_what_is_not_the_target_is_found_out():
     """Another scale by 30 %, and a sampler that accepts whatever it proposes."""
     tuning = snaper.Tuning(1.2, 3.0, np.ones(DIM), np.zeros(DIM), np.ones(DIM))
     sizes = {"chains": CHAINS, "warmup": 0, "draws": 4, "tuning": tuning, "progress": False}
-    right, wrong = config.default(), replace(config.default(), move=AcceptAll())
+    right, wrong = config.default(), replace(config.paper(), move=AcceptAll())
     for of, by in ((target(1.3), right), (target(), wrong)):
         run = snaper.sample(of, init=exact(3), preset=by, **sizes)
         assert least_p(run.unconstrained[:, -1]) < LEVEL

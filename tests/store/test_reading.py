@@ -99,7 +99,7 @@ def scoped(y):
 
 def test_numpyro_models(tmp_path):
     """Names with slashes, deterministic sites, and data as arguments."""
-    run = snaper.sample(scoped, 1.5, store=tmp_path / "run.zarr", **SIZES)
+    run = snaper.sample(scoped, 1.5, store=tmp_path / "run.zarr", preset="paper", **SIZES)
     loaded = snaper.load(tmp_path / "run.zarr")
     assert [*loaded.draws] == [*run.draws] == ["inner/x", "sum"]
     for name in run.draws:

@@ -42,6 +42,10 @@ def nearly(params, observed):
     return normal_log_density(params, observed) - 1e-9 * params["mean"][0] ** 2
 
 
+def narrower(params, observed):
+    return normal_log_density(params, observed) - jnp.sum(params["mean"] ** 2)
+
+
 def renamed(params, observed):
     return normal_log_density({"mean": params["middle"], "scale": params["scale"]}, observed)
 
@@ -51,16 +55,16 @@ def test_another_log_density(path):
 
 
 def test_another_log_density_that_is_the_same_where_all_chains_began(tmp_path):
-    path, target = tmp_path / "run.zarr", Target(standard_normal, jnp.zeros(2))
-    snaper.sample(target, store=path, init=np.zeros(2), **SIZES)
-    wider = Target(lambda x: standard_normal(x / 3.0), jnp.zeros(2))
-    refused("drawn from another log density", path, wider)
+    """With the same gradient there, too."""
+    path = tmp_path / "run.zarr"
+    snaper.sample(normal_model(), store=path, init=np.zeros(3), **SIZES)
+    refused("drawn from another log density", path, normal_model(log_density=narrower))
 
 
 def test_a_log_density_that_is_not_finite_everywhere_is_the_same(tmp_path):
     path = tmp_path / "run.zarr"
     target = Target(lambda x: jnp.where(x[0] > 0, standard_normal(x), jnp.nan), jnp.zeros(2))
-    snaper.sample(target, store=path, **SIZES)
+    snaper.sample(target, store=path, preset="paper", **SIZES)
     assert snaper.resume(path, target, draws=25, progress=False).stopped.draws == 25
     other = Target(lambda x: jnp.where(x[0] > 0, standard_normal(x), -jnp.inf), jnp.zeros(2))
     refused("drawn from another log density", path, other)

@@ -80,6 +80,7 @@ def test_400_and_600_draws_are_1000(choice, tmp_path):
     assert resumed.seconds[1] > 0
 
 
+@pytest.mark.slow  # to compile: with the dense metric it is tested below
 def test_float32(tmp_path):
     target = normal_model(dtype=jnp.float32)
     snaper.sample(target, draws=40, store=tmp_path / "run.zarr", **SIZES)
@@ -132,9 +133,10 @@ def test_a_finished_run_is_returned_as_it_is(tmp_path):
 
 def test_parameters_without_elements(tmp_path):
     target = snaper.Target(lambda p: -0.5 * p["b"] ** 2, {"a": jnp.zeros(0), "b": 0.0})
-    snaper.sample(target, draws=20, store=tmp_path / "run.zarr", **SIZES)
+    options = SIZES | {"preset": "paper"}  # which takes less time to compile
+    snaper.sample(target, draws=20, store=tmp_path / "run.zarr", **options)
     resumed = snaper.resume(tmp_path / "run.zarr", target, draws=40, progress=False)
-    assert_same(resumed, snaper.sample(target, draws=40, **SIZES))
+    assert_same(resumed, snaper.sample(target, draws=40, **options))
     assert snaper.load(tmp_path / "run.zarr").draws["a"].shape == (NUM_CHAINS, 40, 0)
 
 
@@ -174,10 +176,10 @@ def test_a_store_changes_no_draw_and_resuming_compiles_nothing(tmp_path, compila
     assert not [name for name in compilations() if "advance" in name or "evaluate" in name]
 
 
-def test_dense_metric_and_many_files(tmp_path, monkeypatch, often):
+def test_dense_metric_in_float32_and_many_files(tmp_path, monkeypatch, often):
     """Files that are full are not written again, and rows that do not count are not read."""
     monkeypatch.setattr("snaper.store.arrays._MAX_CHUNK", 7)
-    target = snaper.Target(quartic, jnp.zeros(2))
+    target = snaper.Target(quartic, jnp.zeros(2, jnp.float32))
     options = SIZES | {"metric": "dense"}
     snaper.sample(target, draws=40, store=tmp_path / "run.zarr", **options)
     first = tmp_path / "run.zarr/posterior/x/c/0/0/0"
@@ -185,6 +187,7 @@ def test_dense_metric_and_many_files(tmp_path, monkeypatch, often):
     resumed = snaper.resume(tmp_path / "run.zarr", target, draws=80, progress=False)
     assert first.stat().st_mtime_ns == written
     assert len([*first.parents[1].iterdir()]) == -(-80 // 7)
+    assert resumed.unconstrained.dtype == np.float32
     assert_same(resumed, snaper.sample(target, draws=80, **options))
 
 

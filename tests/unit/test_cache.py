@@ -18,6 +18,7 @@ def test_another_process_finds_what_was_compiled(tmp_path):
     settings = dict(jax.config.values)
     target = snaper.Target(lambda x: -0.5 * jnp.sum(x**2), np.zeros(2))
     sizes = {"chains": 8, "warmup": 5, "draws": 5, "progress": False, "cache": tmp_path}
+    sizes["preset"] = "paper"  # which takes less time to compile
     first = snaper.sample(target, **sizes)
     assert [*tmp_path.glob("*advance*")]
     jax.clear_caches()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import snaper
-from snaper import config, cores, hmc, nuts, sampler, stretch, targets
+from snaper import chunk, config, cores, hmc, nuts, sampler, stretch, targets
 
 NAME, CHAINS = "brownian-bridge", 64
 FINE = {"rtol": 1e-3, "atol": 1e-4}  # few transitions: rounding has not grown to more
@@ -20,13 +20,19 @@ def warm():
     return snaper.sample(targets.get(NAME), chains=CHAINS, warmup=150, draws=1, progress=False)
 
 
+def buffer(run):
+    """As long as that of the run, so that what was compiled for the one serves the other."""
+    x = run.state.chains.x
+    return stretch.Buffer(chunk.capacity(*x.shape, x.dtype.itemsize))
+
+
 @pytest.fixture
 def two_cores(monkeypatch):
     monkeypatch.setattr(cores, "_cores", lambda: 2)
 
 
 def test_parts_make_the_same_draws(warm):
-    whole, parts = stretch.Buffer(8), cores.Parts(stretch.Buffer(8), 4)
+    whole, parts = buffer(warm), cores.Parts(buffer(warm), 4)
     here, there = (
         each.advance(warm.target, warm.config, warm.state, 0, 5, 1) for each in (whole, parts)
     )
@@ -45,14 +51,14 @@ def test_parts_make_the_same_draws(warm):
 def test_no_two_parts_have_the_same_noise(warm):
     """Nor two chains: from one point, each goes somewhere else."""
     one = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[:1], leaf.shape), warm.state.chains)
-    parts = cores.Parts(stretch.Buffer(1), 4)
+    parts = cores.Parts(buffer(warm), 4)
     _, record, _ = parts.advance(warm.target, warm.config, warm.state._replace(chains=one), 0, 1, 1)
     assert len(np.unique(np.asarray(record.info.energy[0]))) == CHAINS
 
 
 @pytest.mark.parametrize("thin", [1, 3])
 def test_the_length_of_stretches_changes_no_bit(warm, thin):
-    once, twice = (cores.Parts(stretch.Buffer(160), 2) for _ in range(2))
+    once, twice = (cores.Parts(buffer(warm), 2) for _ in range(2))
     state, record, _ = once.advance(warm.target, warm.config, warm.state, 0, 150, thin)
     half, first, _ = twice.advance(warm.target, warm.config, warm.state, 0, 60, thin)
     first = np.array(first.x[: 60 // thin])
@@ -137,12 +143,13 @@ def test_a_whole_run_is_the_same_whatever_the_chunks(two_cores, monkeypatch):
     np.testing.assert_allclose(runs[0].unconstrained[:, 0], alone.unconstrained[:, 0], **FINE)
 
 
-@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("wide", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_precision_of_this_thread_alone_is_that_of_all(wide, two_cores, monkeypatch):
     """Parts are used, and compute with as many bits as the thread that asked for draws."""
     monkeypatch.setattr(cores, "_WORTH", 0.0)
     with jax.enable_x64(wide):
-        run = snaper.sample(targets.get(NAME), chains=32, warmup=60, draws=10, progress=False)
+        sizes = {"chains": CHAINS, "warmup": 60, "draws": 10, "progress": False}
+        run = snaper.sample(targets.get(NAME), preset="paper", **sizes)  # quick to compile
         assert isinstance(chosen(run), cores.Parts)
     assert run.unconstrained.dtype == (np.float64 if wide else np.float32)
     assert np.isfinite(run.unconstrained).all()
@@ -150,7 +157,7 @@ def test_a_precision_of_this_thread_alone_is_that_of_all(wide, two_cores, monkey
 
 def test_another_run_compiles_nothing(two_cores, monkeypatch, compilations):
     monkeypatch.setattr(cores, "_WORTH", 0.0)
-    sizes = {"chains": 32, "warmup": 60, "progress": False}
+    sizes = {"chains": CHAINS, "warmup": 60, "progress": False}
     snaper.sample(targets.get(NAME), draws=100, **sizes)
     compilations()
     snaper.sample(targets.get(NAME), draws=150, seed=1, chunk=40, **sizes)
@@ -160,7 +167,7 @@ def test_another_run_compiles_nothing(two_cores, monkeypatch, compilations):
 @pytest.mark.parametrize("keep", ["draws", "moments"])
 def test_a_run_goes_on_with_the_same_bits(keep, two_cores, monkeypatch, tmp_path):
     monkeypatch.setattr(cores, "_WORTH", 0.0)
-    target, sizes = targets.get(NAME), {"chains": 32, "warmup": 60, "keep": keep, "chunk": 20}
+    target, sizes = targets.get(NAME), {"chains": CHAINS, "warmup": 60, "keep": keep, "chunk": 20}
     whole = snaper.sample(target, draws=100, progress=False, **sizes)
     snaper.sample(target, draws=40, store=tmp_path / "run.zarr", progress=False, **sizes)
     more = snaper.resume(tmp_path / "run.zarr", target, draws=100, progress=False)
@@ -171,8 +178,8 @@ def test_a_run_goes_on_with_the_same_bits(keep, two_cores, monkeypatch, tmp_path
 
 def test_sampling_until_a_condition_holds(two_cores, monkeypatch):
     monkeypatch.setattr(cores, "_WORTH", 0.0)
-    sizes = {"chains": 32, "warmup": 150, "progress": False}
-    until = snaper.Until(rhat=None, ess=500, max_draws=2000)
+    sizes = {"chains": CHAINS, "warmup": 150, "progress": False}
+    until = snaper.Until(rhat=None, ess=1000, max_draws=2000)
     run = snaper.sample(targets.get(NAME), until=until, **sizes)
     assert run.stopped.draws == run.unconstrained.shape[1] == run.moments.num_draws
     first = snaper.sample(targets.get(NAME), draws=run.stopped.draws, **sizes)

@@ -48,7 +48,16 @@ WAYS = {  # as on a CPU, and as elsewhere
     "eigenvectors": partial(fisher, cut=root.by_eigenvectors),
     "products": partial(fisher, cut=root.by_products),
 }
-both_ways = pytest.mark.parametrize("way", WAYS)
+# Each way in one precision by default: in the other it takes as long to compile again.
+both_ways = pytest.mark.parametrize(
+    ("way", "dtype"),
+    [
+        ("eigenvectors", np.float64),
+        ("products", np.float32),
+        pytest.param("eigenvectors", np.float32, marks=pytest.mark.slow),
+        pytest.param("products", np.float64, marks=pytest.mark.slow),
+    ],
+)
 
 
 def seen(covariance, sample, dtype=np.float64, lost=0.0, combine=decompose):
@@ -85,7 +94,6 @@ def test_a_gaussian_is_whitened_from_any_sample(condition, units, dtype):
 
 
 @both_ways
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("num_chains", [DIM + 1, 2 * DIM])
 def test_a_gaussian_is_whitened_from_any_chains_that_span_it(num_chains, dtype, way):
     """Points drawn, and gradients there: eleven in ten dimensions are enough."""
@@ -183,6 +191,11 @@ def test_a_metric_whitens_while_chains_are_still_close_together():
     np.testing.assert_allclose(relative(state.metric.factor, covariance), 1.0, rtol=0.2)
 
 
+@partial(jax.jit, static_argnums=0)
+def renew(learner, state, moments):
+    return learner.renew(state, moments, 100)
+
+
 def chosen(points, grads, least_gain=0.5, count=1e6):
     """The metric for two covariances that are known."""
     learner = DenseMetric(least_gain=least_gain)
@@ -190,7 +203,7 @@ def chosen(points, grads, least_gain=0.5, count=1e6):
     state = learner.init(moments)
     points, grads, worth = (jnp.asarray(part) for part in (points, grads, count))
     known = state._replace(covariances=jnp.stack([points, grads]), worth=worth)
-    found = jax.jit(learner.renew)(known, moments, 100)
+    found = renew(learner, known, moments)
     return found.metric.factor, found.gain, found.roughness
 
 
@@ -257,7 +270,6 @@ def through(batches, num_chains, dtype, way):
 
 
 @both_ways
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("what", FEW)
 def test_fewer_chains_than_dimensions_are_no_worse_than_a_diagonal_metric(what, dtype, way):
     """Whose eigenvalues lie between 0.3 and 15; a metric far too long in one direction forces small
@@ -269,7 +281,6 @@ def test_fewer_chains_than_dimensions_are_no_worse_than_a_diagonal_metric(what, 
 
 
 @both_ways
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("what", SHOWN)
 def test_chains_that_show_too_little_do_no_lasting_harm(what, dtype, way):
     """Never NaN or singular; when they have spread, the metric is good."""

@@ -73,7 +73,7 @@ def steps(found):
 DIAGONAL = metric.Diagonal(jnp.asarray(np.sqrt(np.diag(COVARIANCE))))
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [pytest.param(np.float64, marks=pytest.mark.slow), np.float32])
 def test_the_few_directions_of_a_gaussian_are_found(dtype):
     """In units of its coordinates' widths, which are not all one, it has more than six directions:
     what is left is what the rank cannot tell.

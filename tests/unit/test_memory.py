@@ -1,8 +1,7 @@
 """A word before a run that will not fit."""
 
-import jax.numpy as jnp
-import numpy as np
 import pytest
+from helpers import NUM_CHAINS, normal_model
 
 import snaper
 from snaper import memory
@@ -29,8 +28,7 @@ def test_what_does_not_fit_is_said(device, host, needs, words, monkeypatch):
 
 def test_a_run_says_so_before_it_begins(monkeypatch, capsys):
     monkeypatch.setattr(memory, "_host_free", lambda: 10_000)
-    target = snaper.Target(lambda x: -0.5 * jnp.sum(x**2), np.zeros(2))
-    snaper.sample(target, chains=8, warmup=5, draws=5, progress=False)
+    snaper.sample(normal_model(), chains=NUM_CHAINS, warmup=5, draws=5, progress=False)
     assert "This run needs at least" in capsys.readouterr().err
 
 

@@ -36,7 +36,7 @@ def test_chunks_change_no_bit(plain, chunk):
     same(sample(chunk=chunk), plain)
 
 
-@pytest.mark.parametrize("kind", ["rbg", "unsafe_rbg"])
+@pytest.mark.parametrize("kind", ["rbg", pytest.param("unsafe_rbg", marks=pytest.mark.slow)])
 def test_chunks_change_no_bit_with_another_generator(kind):
     """Whose numbers depend on the keys that are used beside them."""
     seed = jax.random.key(3, impl=kind)

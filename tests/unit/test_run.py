@@ -195,7 +195,7 @@ def test_kicks_alternate_where_that_allows_longer_steps(alternating):
     assert run.findings == []
 
 
-@pytest.mark.parametrize("cap", [1, 2, 3])
+@pytest.mark.parametrize("cap", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 def test_few_steps_allowed_are_as_long_as_leapfrog_s(alternating, cap):
     """Where there is no room for a pair, or for one alone, trials of other kicks take nothing from
     step sizes; and a cap that is met is told, though pairs end one short of an odd one.
@@ -315,6 +315,7 @@ INTERRUPTED = """
 
     target = snaper.Target(lambda x: -0.5 * jnp.sum(x**2), jnp.zeros(2))
     long = 10**8
+    options = {"chains": 16, "preset": "paper"}  # which takes less time to compile
 
     def tell(run):
         facts = {
@@ -327,10 +328,10 @@ INTERRUPTED = """
         }
         print(json.dumps(facts), flush=True)
 
-    tell(snaper.sample(target, chains=16, warmup=long, draws=10))
+    tell(snaper.sample(target, **options, warmup=long, draws=10))
     tuning = snaper.Tuning(1.0, 1.5, jnp.ones(2), jnp.zeros(2), jnp.ones(2))
-    tell(snaper.sample(target, chains=16, warmup=0, draws=10**6, tuning=tuning))
-    print(json.dumps(snaper.sample(target, chains=16, warmup=20, draws=5).interrupted))
+    tell(snaper.sample(target, **options, warmup=0, draws=10**6, tuning=tuning))
+    print(json.dumps(snaper.sample(target, **options, warmup=20, draws=5).interrupted))
 """
 
 
@@ -375,9 +376,19 @@ def test_interrupt_is_over_with_its_run(interrupted):
     assert interrupted[2] is False
 
 
-def test_target_of_one_dimension_and_one_chain():
-    target = Target(lambda x: -0.5 * x**2, 0.0)
-    run = snaper.sample(target, chains=1, warmup=30, draws=30, progress=False)
+@pytest.fixture(scope="module")
+def line():
+    return Target(lambda x: -0.5 * x**2, 0.0)
+
+
+def test_target_of_one_dimension_and_one_chain(line):
+    run = snaper.sample(line, chains=1, warmup=30, draws=30, progress=False)
     assert run.draws["x"].shape == (1, 30) and np.isfinite(run.draws["x"]).all()
     assert run.summary().names == ["x"]
     assert "few-chains" in [finding.topic for finding in run.findings]
+
+
+def test_two_draws_of_one_chain_are_a_run(line):
+    for seed in range(4):
+        run = snaper.sample(line, chains=1, warmup=60, draws=2, seed=seed, progress=False)
+        assert run.unconstrained.shape == (1, 2, 1)

@@ -8,23 +8,25 @@ import numpy as np
 import pytest
 
 import snaper
-from snaper import arguments, hmc, sampler, stretch
+from snaper import arguments, chunk, hmc, sampler, stretch
 from snaper.adapt import StepSize
 from snaper.clock import Integrated
 from snaper.keep import Draws
 from snaper.record import Recorder
 
 
+def normal(x, constant):
+    return -0.5 * jnp.sum(x**2) + constant
+
+
 def coarse(x):
-    """A normal whose log density has no digits to spare in single precision."""
-    return -0.5 * jnp.sum(x**2) + 3e6
+    return normal(x, 3e6)
 
 
-def fine(x):
-    return -0.5 * jnp.sum(x**2)
-
-
-TARGET = snaper.Target(coarse, np.zeros(3, np.float32))
+# With no digits to spare in single precision; and another, that shares what is compiled.
+TARGET = snaper.Target(normal, np.zeros(3, np.float32), np.float32(3e6))
+FINE = snaper.Target(normal, np.zeros(3, np.float32), np.float32(0.0))
+SLOTS = chunk.capacity(64, 3, 4)  # as those of `sample`
 DEFAULT = snaper.Config()
 LEAPFROG = replace(DEFAULT, clock=Integrated(), adapt=replace(DEFAULT.adapt, step_size=StepSize()))
 KINDS = {"leapfrog": (LEAPFROG, 0.0), "even": (DEFAULT, 0.0), "alternating": (DEFAULT, 0.153)}
@@ -115,19 +117,17 @@ def test_nothing_is_learnt_in_sampling(kind):
 def test_one_bad_chain_of_the_bare_algorithm_harms_nobody():
     """init does not screen: a chain at NaN is left out, and moved when its time is up."""
     x = begin(DEFAULT, 0.0).chains.x.at[7].set(jnp.nan)
-    target = snaper.Target(fine, np.zeros(3, np.float32))
-    now = sampler.init(jax.random.key(2), target, DEFAULT, x, 400)
+    now = sampler.init(jax.random.key(2), FINE, DEFAULT, x, 400)
     for _ in range(300):
-        now, _ = STEP(target, DEFAULT, now)
+        now, _ = STEP(FINE, DEFAULT, now)
     assert np.isfinite(now.chains.x).all()
     assert np.exp(now.adapt.step_size.rivals.log_step).min() > 0.3
     np.testing.assert_allclose(now.adapt.moments.variance, 1.0, rtol=0.5)
 
 
 def test_given_tuning_is_not_unlearnt():
-    target = snaper.Target(fine, np.zeros(3, np.float32))
     tuned = snaper.Tuning(0.05, 0.9, np.ones(3), np.zeros(3), np.array([1.0, 0, 0]))
-    result = snaper.sample(target, tuning=tuned, warmup=20, draws=5, progress=False)
+    result = snaper.sample(FINE, tuning=tuned, warmup=20, draws=5, progress=False)
     assert result.warmup_stats["mean_trajectory_length"].min() > 0.3
     assert result.tuning.step_size > 0.04
 
@@ -137,7 +137,7 @@ def test_given_tuning_is_not_unlearnt():
 def test_thinned_draws_are_the_same_however_small_the_buffer(size, thin):
     """Few slots: a stretch that does not divide by `thin` must not overwrite what is kept."""
     state = begin(DEFAULT, 0.153)
-    every = _positions(state, 1, 120, longest=120, slots=120)
+    every = _positions(state, 1, 120, longest=120, slots=SLOTS)
     np.testing.assert_array_equal(_positions(state, thin, 120, size, 6), every[:, ::thin])
 
 

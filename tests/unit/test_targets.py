@@ -49,6 +49,12 @@ def point(dim: int, scale: float = 0.5, seed: int = 0) -> jax.Array:
     return jnp.asarray(scale * np.random.default_rng(seed).standard_normal(dim), dtype=float)
 
 
+@jax.jit
+def value_and_grad(target, x):
+    """One for all tests, so that it is compiled once for each target and precision."""
+    return jax.value_and_grad(target.logp)(x)
+
+
 def test_names_and_descriptions_are_of_the_targets():
     assert targets.names() == list(DIMS)
     assert {d.name: d.dim for d in targets.describe()} == DIMS
@@ -62,7 +68,7 @@ def test_log_density_and_gradient_are_finite(name, double):
         target = targets.get(name)
         assert isinstance(target, Target)
         assert target.dim == DIMS[name]
-        value, gradient = jax.jit(jax.value_and_grad(target.logp))(point(target.dim))
+        value, gradient = value_and_grad(target, point(target.dim))
     assert value.dtype == gradient.dtype == (np.float64 if double else np.float32)
     assert np.isfinite(value)
     assert np.all(np.isfinite(gradient))
@@ -72,10 +78,10 @@ def test_log_density_and_gradient_are_finite(name, double):
 def test_precisions_agree(name):
     with jax.enable_x64(True):
         target = targets.get(name)
-        reference = jax.jit(jax.grad(target.logp))(point(target.dim))
+        _, reference = value_and_grad(target, point(target.dim))
     with jax.enable_x64(False):
         target = targets.get(name)
-        gradient = jax.jit(jax.grad(target.logp))(point(target.dim))
+        _, gradient = value_and_grad(target, point(target.dim))
     np.testing.assert_allclose(gradient, reference, rtol=1e-4, atol=1e-5 * np.abs(reference).max())
 
 
@@ -83,12 +89,12 @@ def test_precisions_agree(name):
 def test_gradient_is_the_slope_of_the_log_density(name):
     target = targets.get(name)
     x = point(target.dim)
-    gradient = jax.jit(jax.grad(target.logp))(x)
+    _, gradient = value_and_grad(target, x)
     indices = range(target.dim) if target.dim <= 100 else [0, 1, 2, 3, target.dim // 2, -1]
-    logp = jax.jit(target.logp)
     for index in indices:
         step = jnp.zeros(target.dim).at[index].set(1e-4)
-        slope = (logp(x + step) - logp(x - step)) / 2e-4
+        above, below = (value_and_grad(target, there)[0] for there in (x + step, x - step))
+        slope = (above - below) / 2e-4
         np.testing.assert_allclose(gradient[index], slope, rtol=1e-5, atol=1e-5)
 
 
@@ -229,8 +235,12 @@ def same_up_to_a_constant(module, target, plain):
     assert differences == pytest.approx([differences[0]] * 3, rel=1e-9)
 
 
+SOLVE = {block: jax.jit(partial(in_blocks, block)) for block in BLOCKS.values()}
+SOLVE_HERE = jax.jit(autoregress)
+
+
 @pytest.mark.parametrize("phi", [0.99, -0.7, 0.0])
-@pytest.mark.parametrize("block", BLOCKS.values())
+@pytest.mark.parametrize("block", SOLVE)
 @pytest.mark.parametrize("length", [1, 2, 6, 7, 8, 9, 18, 24, 39, 67])
 def test_autoregression_is_the_recursion(phi, block, length):
     innovations = point(length)
@@ -239,8 +249,8 @@ def test_autoregression_is_the_recursion(phi, block, length):
     for t, innovation in enumerate(np.asarray(innovations)):
         state = phi * state + innovation
         expected[t] = state
-    for solve in (autoregress, partial(in_blocks, block)):  # the one for here, and each
-        found = jax.jit(solve)(jnp.asarray(phi), innovations)
+    for solve in (SOLVE_HERE, SOLVE[block]):  # the one for here, and each
+        found = solve(jnp.asarray(phi), innovations)
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
