@@ -94,8 +94,9 @@ def measure(
     options = chunk.COMMAND_BUFFERS if jax.default_backend() == "gpu" else None
     advance = partial(jax.jit(_advance, static_argnums=0, compiler_options=options), chosen, target)
     columns: dict[str, list] = {}
-    for first in range(0, seeds, at_once or seeds):
-        some = jnp.arange(first, min(first + (at_once or seeds), seeds))
+    at_once = seeds if at_once is None else at_once
+    for first in range(0, seeds, at_once):
+        some = jnp.arange(first, min(first + at_once, seeds))
         keys = jax.vmap(jax.random.key)(some)
         states = _start(chosen, target, keys, chains, warmup)
         for column, values in _of_seeds(advance, states, warmup, draws).items():

@@ -9,6 +9,7 @@ import numpy as np
 from . import cores, sampler
 from .config import Config
 from .diagnostics import certificate, findings
+from .diagnostics.energy import Energy, energy
 from .diagnostics.functions import Functions
 from .interrupt import Interrupt
 from .keep import Draws, Nothing, Statistics
@@ -209,7 +210,13 @@ class Course:
             converged=stopped.rule == "converged",
             limit=_limit(self.goal, stopped),
             tightness=bound.tightness if isinstance(bound, certificate.Bound) else float("nan"),
+            energy=self._energy(),
         )
+
+    def _energy(self) -> Energy | None:
+        """Where it changes too little, and all draws are kept."""
+        kept = self.sampling.kept
+        return energy(kept.stats()["energy"], kept.x) if kept.x.shape[1] else None
 
     def _flat(self) -> np.ndarray:
         """Which coordinates no chain felt a gradient in, where it began and where it ended."""

@@ -7,6 +7,7 @@ import pytest
 from helpers import one_sentence
 
 from snaper.diagnostics import findings
+from snaper.diagnostics.energy import Energy
 from snaper.diagnostics.judged import Judged
 
 NUM_CHAINS = 20
@@ -60,6 +61,10 @@ CASES = {
     "not-mixed": (
         {"mixing": judged(1.5)},
         "The R-hat of x[2] is 1.5 after 400 draws, and chains stand at -3 to 4: look",
+    ),
+    "energy": (
+        {"energy": Energy(0.08, 3)},
+        "changes little from draw to draw (E-BFMI 0.08, where 0.3 and more is usual), as if x[3] ",
     ),
     "overflow": (
         {"mixing": judged(np.nan)},

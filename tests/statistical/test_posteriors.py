@@ -27,7 +27,7 @@ SLOW = [
     "ill-conditioned-gaussian",
 ]
 NARROW = {"brownian-bridge": 0.95}  # acceptance: at less, steps are too long for part of it
-HARD = ["funnel"]  # no step size suits both of its ends
+HARD = {"funnel": "log_variance"}  # no step size suits both ends of this
 KNOWN = [name for name in targets.names() if name not in HARD]
 
 
@@ -57,8 +57,8 @@ def test_moments_are_those_known_from_elsewhere(name):
 
 @pytest.mark.parametrize("name", NARROW)
 def test_a_narrow_place_is_told(name):
-    """At the usual acceptance, where draws miss part of it. Of 24 runs one had so few draws there
-    that it said nothing: one in four is let pass, and two in four are one set in a hundred.
+    """At the usual acceptance, where draws miss part of it. Of 96 runs seven had so few draws there
+    that they said nothing: one in four is let pass, and two in four are one set in 36.
     """
     sizes = {"warmup": 1000, "draws": 1000, "progress": False}
     with jax.enable_x64(False):
@@ -69,15 +69,15 @@ def test_a_narrow_place_is_told(name):
 
 @pytest.mark.parametrize("name", HARD)
 def test_what_cannot_be_sampled_well_is_told(name):
-    """Nearly always: of eight runs of the funnel, one saw so little of its neck that it said
-    nothing. One such in four is let pass.
+    """By how little the energy changes: the fraction is 0.07 to 0.09 in eight runs of the funnel,
+    where 0.3 is usual. Of 96 runs 78 said more: how much of its neck they see, chains decide.
     """
     sizes = {"warmup": 1000, "draws": 1000, "progress": False}
     with jax.enable_x64(False):
         runs = [snaper.sample(targets.get(name), seed=seed, **sizes) for seed in range(4)]
-    said = [{finding.topic for finding in run.findings} for run in runs]
-    told = [topics & {"acceptance", "not-mixed", "loose-bound"} for topics in said]
-    assert sum(map(bool, told)) >= 3  # which of them, chains decide
+    for run in runs:
+        (told,) = [str(finding) for finding in run.findings if finding.topic == "energy"]
+        assert f"as if {HARD[name]} ruled the width" in told
 
 
 def assert_close(values, truth, error_of_truth, what):

@@ -178,7 +178,7 @@ class Adaptation:
         """
         healthy = self.quarantine.weight(chains)
         step_size: Any = self.step_size.update(
-            state.step_size, transition.accept_prob, healthy, step, longest, one_step
+            state.step_size, transition.accept_prob, healthy, step, longest, one_step, age
         )
         trajectory = self.trajectory.update(
             state.trajectory, *climb, self.step_size.latest(step_size), one_step, cap, step

@@ -23,8 +23,8 @@ class Kicks:
     """A step size for each of two rivals: even kicks, and kicks that weigh 1 + `alternation` and
     1 - `alternation` in turn. These are used where their steps are `least_gain` times as long or
     more; the rival that is not used is tried in one transition of `every` in warm-up. After
-    `settled` of them, where steps are off that by more than a factor `clear`, it is tried
-    `per_doubling` times while the number of transitions doubles.
+    `settled` transitions of a run, where steps are off that by more than a factor `clear`, it is
+    tried `per_doubling` times while their number doubles.
 
     What is learnt of the one in use is mostly about the target, and the other follows; what is
     learnt on trial is about the difference. They differ in trajectories of several steps alone:
@@ -80,15 +80,17 @@ class Kicks:
         step: Scalar,
         longest: Scalar,
         one_step: Scalar,
+        age: Scalar,
     ) -> KicksState:
+        """`age` is how many transitions this run has had."""
         old = _one(state.rivals, state.used)
         new = self.learner.update(old, accept_prob, weight, step, longest, one_step)
         own = (jnp.arange(2, dtype=jnp.int32) == state.used) | one_step
         rivals = jax.tree.map(lambda old, new: jnp.where(own, new, old), state.rivals, new)
-        trial = (state.used != state.best) & ~one_step
+        was_trial = (state.used != state.best) & ~one_step
         steady = new.heading == 2  # not searching: by factors of two it is quick enough
-        change = jnp.where(trial & steady, self.haste, 1.0) * (new.log_step - old.log_step)
-        log_step = state.rivals.log_step + jnp.where(own | ~trial, change, 0.0)
+        change = jnp.where(was_trial & steady, self.haste, 1.0) * (new.log_step - old.log_step)
+        log_step = state.rivals.log_step + jnp.where(own | ~was_trial, change, 0.0)
         trajectory = longest * jnp.where(state.used > 0, 2.0, 1.0)  # alternating kicks have pairs
         longest_each = trajectory / jnp.asarray([1.0, 2.0], change.dtype)
         log_step = jnp.minimum(log_step, jnp.log(self.learner.beyond * longest_each))
@@ -97,10 +99,10 @@ class Kicks:
         even, alternating = log_average
         ahead = alternating - even - jnp.log(self.least_gain)
         best = (ahead >= 0).astype(jnp.int32)
-        often, seldom = (step + 1) % self.every == 0, due(step, self.per_doubling)
-        sure = (jnp.abs(ahead) > jnp.log(self.clear)) & (step >= self.settled)
-        on_trial = jnp.where(sure, seldom, often)
-        used = jnp.where(on_trial, 1 - best, best)
+        often, seldom = (step + 1) % self.every == 0, due(age - 1, self.per_doubling)
+        sure = (jnp.abs(ahead) > jnp.log(self.clear)) & (age > self.settled)
+        will_be_trial = jnp.where(sure, seldom, often)
+        used = jnp.where(will_be_trial, 1 - best, best)
         return KicksState(rivals._replace(log_step=log_step, log_average=log_average), best, used)
 
 

@@ -80,9 +80,10 @@ class StepSize:
         step: Scalar,
         longest: Scalar | float = float("inf"),
         one_step: Scalar | bool = False,
+        age: Scalar | int = 0,
     ) -> StepSizeState:
         """`longest` is the longest step that is taken, however long this one is; that transitions
-        may have `one_step` makes no difference.
+        may have `one_step`, and how many there were, makes no difference.
         """
         shortfall = self.target - ensemble.harmonic_mean(accept_prob, weight)
         direction, adam = _adam().update(shortfall, state.adam)

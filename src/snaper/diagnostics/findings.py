@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from . import certificate
+from .energy import USUAL, Energy
 from .judged import Judged
 
 FEW_CHAINS = 16
@@ -74,6 +75,7 @@ class Facts:
     unusable: float = 0.0  # share of warm-up in which the criterion was zero or not finite
     warmup_diverging: int = 0  # transitions of all chains
     tightness: float = float("nan")  # of the criterion's bound, where that can be told
+    energy: Energy | None = None  # where it changes too little
 
 
 def find(facts: Facts) -> list[Finding]:
@@ -244,11 +246,12 @@ def _acceptance(facts: Facts, stuck: np.ndarray) -> Iterator[Finding]:
     if acceptance > wanted and facts.warmup_done >= SHORT_WARMUP and not _growing(facts):
         # The harmonic mean: few chains that fail altogether outweigh all that do not.
         total = facts.num_chains * facts.warmup_done
+        step_size = np.median(facts.warmup_step_size[-15:])  # of which a few are of kicks on trial
         yield Finding(
             "acceptance",
             f"{said}: few transitions that fail altogether ({facts.warmup_diverging} of {total} "
             "diverged or left the support in warm-up) keep the step size at "
-            f"{facts.warmup_step_size[-1]:.2g}; reparameterise the model, or give constraints= for "
+            f"{step_size:.2g}; reparameterise the model, or give constraints= for "
             "the bounds of parameters.",
         )
     else:
@@ -280,6 +283,15 @@ def _mixing(facts: Facts, mixing: Judged, stuck: np.ndarray) -> Iterator[Finding
             f"{worst} overflowed or was not finite, so that it has no {mixing.kind}, and chains "
             f"stand at {_range(facts.ends, mixing.worst_index())}: check its scale, and give it a "
             "prior if it has none.",
+        )
+    if facts.energy is not None:
+        name = mixing.name(facts.energy.coordinate)
+        yield Finding(
+            "energy",
+            f"The energy changes little from draw to draw (E-BFMI {facts.energy.information:.2g}, "
+            f"where {USUAL:g} and more is usual), as if {name} ruled the width of other "
+            "parameters, so that its extremes are missed: write those as multiples of it (a "
+            "non-centred form).",
         )
     if facts.tightness < certificate.TIGHT:
         yield Finding(
