@@ -33,7 +33,7 @@ def section(results: Results) -> str:
         " in the median; its rank correlation with the ESS; the largest part that one of the"
         f" {CHAINS} chains has in the variance between chains of the worst square, and the share of"
         " moves that this chain accepted, both in the median of the tenth of seeds with the least"
-        " ESS and, in brackets, of all seeds.",
+        " ESS and, in brackets, of all seeds; and a fingerprint of the code, as above.",
         _table(runs),
         _who(runs),
         "\n".join(_narrow(each) for each in narrow),
@@ -44,7 +44,7 @@ def section(results: Results) -> str:
 
 def _table(runs: list[dict]) -> str:
     heads = ["", "", "seeds", "10th", "median", "all seeds together", "fourth moment"]
-    heads += ["rank correlation with ESS", "one chain's part", "its acceptance"]
+    heads += ["rank correlation with ESS", "one chain's part", "its acceptance", "code"]
     rows = []
     for problem, name in PROBLEMS.items():
         for each in runs:
@@ -63,7 +63,8 @@ def _table(runs: list[dict]) -> str:
                     number(each["together"]),
                     f"{np.median(fourth):.1f}",
                     f"{correlation(size, fourth):.2f}",
-                    *(f"{np.median(each[low]):.2f} ({np.median(each):.2f})" for each in loudest),
+                    *(f"{np.median(part[low]):.2f} ({np.median(part):.2f})" for part in loudest),
+                    each.get("source", "unknown")[:6],
                 ]
             )
             name = ""
