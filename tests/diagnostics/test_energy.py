@@ -29,13 +29,20 @@ def test_the_coordinate_that_goes_with_it_is_named():
     x[..., 2] -= 3.0 * energies
     found = energy(energies + 1e6, x.astype(np.float32))
     assert found is not None and found.coordinate == 2
-    np.testing.assert_allclose(found.information, 0.08, rtol=0.12)
+    np.testing.assert_allclose(found.information, 0.08, rtol=0.25)  # 60 seeds: 0.96 to 1.22
 
 
 def test_nothing_is_said_of_few_draws_or_of_a_usual_fraction():
     x = np.zeros((CHAINS, DRAWS, 2))
-    assert energy(walk(0.96)[:, :99], x[:, :99]) is None
+    assert energy(walk(0.96)[:, :199], x[:, :199]) is None
     assert energy(walk(0.5), x) is None
+
+
+def test_the_way_in_does_not_count():
+    """Of chains that begin far out and have come in after half of their draws."""
+    energies = walk(0.0) + 1000.0 * np.maximum(0.0, 1.0 - np.arange(DRAWS) / 900.0)
+    assert information(energies) < 0.01
+    assert energy(energies, np.zeros((CHAINS, DRAWS, 2))) is None
 
 
 @pytest.mark.parametrize("odd", [0.0, np.nan, np.inf])
@@ -44,6 +51,6 @@ def test_chains_without_an_energy_are_left_out(odd):
     energies[:5] = odd
     found = energy(energies, np.zeros((CHAINS, DRAWS, 2)))
     if np.isfinite(odd):
-        assert found is not None and 0.07 < found.information < 0.09
+        assert found is not None and 0.06 < found.information < 0.1
     energies[:] = odd
     assert energy(energies, np.zeros((CHAINS, DRAWS, 2))) is None

@@ -19,8 +19,10 @@ def energy(energies: np.ndarray, x: np.ndarray) -> Energy | None:
     """Of energies [chain, draw] and positions [chain, draw, dim]; None where nothing is wrong, or
     it cannot be told.
     """
-    if energies.shape[1] < ENOUGH:
+    half = energies.shape[1] // 2
+    if half < ENOUGH:
         return None
+    energies, x = energies[:, half:], x[:, half:]  # before, it may fall from a start far out
     fraction = information(energies)
     if not fraction < USUAL:
         return None
