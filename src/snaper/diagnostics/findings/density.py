@@ -1,0 +1,57 @@
+"""A log density that holds nothing in place, or is too large for its digits."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..judged import Judged
+from .facts import Facts
+from .finding import Finding
+from .wording import names, span
+
+UNHEARD_OF = 1e20  # a log density
+OUTWARD = 0.85  # the share of chains pulled outward that no proper density comes near,
+ENOUGH_OUTWARD = 64  # among so many: once in 1e9, if each is as likely to be pulled inward
+
+
+def flat(facts: Facts, mixing: Judged) -> Iterator[Finding]:
+    """Coordinates that the log density leaves alone."""
+    count = np.count_nonzero(facts.flat)
+    if count:
+        more = ", ..." if count > 3 else ""
+        yield Finding(
+            "flat",
+            f"The gradient with respect to {names(mixing, facts.flat)}{more} is zero where "
+            "chains began and where they ended, so nothing leads them there: check that the log "
+            "density depends on it smoothly, and give it a prior.",
+        )
+
+
+def outward(facts: Facts, mixing: Judged) -> Iterator[Finding]:
+    """Coordinates that it drives away."""
+    if facts.num_chains >= ENOUGH_OUTWARD and np.any(facts.outward >= OUTWARD):
+        worst = int(np.argmax(facts.outward))
+        yield Finding(
+            "unbounded",
+            f"The log density grows outward along {mixing.name(worst)} in "
+            f"{facts.outward[worst]:.0%} of chains, which stand at {span(facts.ends, worst)}: "
+            "it may have no maximum, so check its sign, and the prior.",
+        )
+
+
+def height(facts: Facts) -> Iterator[Finding]:
+    """Values that grow without bound, or of which too few digits are left."""
+    middle = float(np.median(facts.lp))
+    if middle > UNHEARD_OF:
+        yield Finding(
+            "unbounded",
+            f"The log density is about {middle:.2g} where chains are, so it seems to grow without "
+            "bound: check its sign, and give every parameter a proper prior.",
+        )
+    elif facts.resolution > 0.1:
+        yield Finding(
+            "precision",
+            f"The log density is so large that its last digit is worth {facts.resolution:.2g}, "
+            "too coarse for acceptance: subtract a constant from it, or switch JAX to float64 "
+            "(jax_enable_x64).",
+        )
