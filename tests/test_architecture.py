@@ -99,6 +99,24 @@ MAY_IMPORT = {
         "ensemble",
         "slowest",
     },
+    # Families of findings see facts, and nothing of each other.
+    "diagnostics.findings": {"diagnostics.judged", "diagnostics.findings.*"},
+    "diagnostics.findings.finding": set(),
+    "diagnostics.findings.facts": {"diagnostics.energy", "diagnostics.judged"},
+    "diagnostics.findings.wording": {"diagnostics.judged"},
+    "diagnostics.findings.steps": {
+        "diagnostics.certificate",
+        "diagnostics.findings.facts",
+        "diagnostics.findings.finding",
+        "diagnostics.findings.warmup",  # whether the step size has settled there
+    },
+    "diagnostics.findings.*": {
+        "diagnostics.energy",
+        "diagnostics.judged",
+        "diagnostics.findings.facts",
+        "diagnostics.findings.finding",
+        "diagnostics.findings.wording",
+    },
     "diagnostics.*": {"diagnostics.*"},
     "watch": {"_types", "config", "diagnostics.*", "sampler", "target"},
     "until": {"diagnostics.judged"},
