@@ -90,7 +90,7 @@ MAY_IMPORT = {
     "diagnostics": set(),
     "diagnostics.stream": {"_types", "diagnostics.rhat"},
     "diagnostics.pooled": {"_types", "target"},
-    "diagnostics.functions": {"_types", "target"},
+    "diagnostics.functions": {"_types", "diagnostics.entries", "target"},
     "diagnostics.certificate": {
         "_types",
         "criteria",

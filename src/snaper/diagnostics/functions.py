@@ -7,10 +7,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from .._types import Positions, Scalar, Vector
 from ..target import Target
+from .entries import entries
 
 Of = Callable[[dict[str, jax.Array]], Any]
 """From parameters by name, as the log density sees them, to a number, an array or a dict."""
@@ -60,7 +60,7 @@ def choose(target: Target, of: Any) -> Functions:
         parts = [jax.tree_util.keystr((key,), simple=True) for key in path]
         if not isinstance(returned, dict):
             parts = [_name(of), *parts]
-        names += [_entry(".".join(parts), place) for place in np.ndindex(value.shape)]
+        names += entries(".".join(parts), value.shape)
     if not names:
         raise ValueError("of must return at least one number, but returned none.")
     return Functions(of, tuple(names))
@@ -81,10 +81,6 @@ def _known(names: Any, known: list[str]) -> tuple[str, ...]:
 def _name(of: Of) -> str:
     name = getattr(of, "__name__", "<lambda>")
     return "function" if name == "<lambda>" else name
-
-
-def _entry(name: str, place: tuple[int, ...]) -> str:
-    return f"{name}[{', '.join(map(str, place))}]" if place else name
 
 
 def _returned(of: Of, target: Target, x: Vector) -> Any:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .entries import entries
 from .estimators import Estimators, Rows, choose
 from .findings import Finding
 from .moments import Moments
@@ -60,7 +61,7 @@ def summarise(
     rank-normalised, and so they are what `Until` and findings call R-hat.
     """
     num_chains, num_draws = next(iter(draws.values())).shape[:2]
-    names = [each for name, x in draws.items() for each in _coordinates(name, x.shape[2:])]
+    names = [each for name, x in draws.items() for each in entries(name, x.shape[2:])]
     estimators = choose(num_chains, num_chains * num_draws * len(names))
     if num_draws < _MIN_DRAWS:
         estimators = estimators._replace(sizes={"ess": _untold})
@@ -193,11 +194,6 @@ def _notes(summary: Summary, num_draws: int, note: str | None) -> Iterator[str]:
         )
     if note is not None and summary.table.size:
         yield note
-
-
-def _coordinates(name: str, shape: tuple[int, ...]) -> Iterator[str]:
-    for place in np.ndindex(shape):
-        yield f"{name}[{', '.join(map(str, place))}]" if place else name
 
 
 def _cell(column: str, value: float) -> str:
