@@ -18,9 +18,9 @@ starts: `python -m experiments.metrics`. `auto` is the default; `diagonal` diffe
 metric, and has leapfrog's even kicks. Ratios are of medians and of 10th percentiles, with the range
 that 90 % of resampled seeds give: where one contains 0.9, the seeds do not tell. Where the metric
 chosen is diagonal, as on the Gaussians, the banana, the funnel and sparse logistic regression, the
-two differ in the first transitions and in kicks only. The last column has the device and a
-fingerprint of the code that decides draws, of the `auto` row: rows with other fingerprints are of
-other states of it.
+two differ in the first transitions and in kicks only. Two numbers of seeds are of `auto` and of
+`diagonal`. The last column has the device and a fingerprint of the code that decides draws, of the
+`auto` row: rows with other fingerprints are of other states of it.
 """
 CRITERIA = {
     "auto": "slowest function",
@@ -96,7 +96,8 @@ def by_chains(found: list[dict]) -> str:
         ours, theirs = (np.array(row["efficiency"]) for row in pair if row)
         numbers = [f"{np.quantile(x, q):.3g}" for x in (ours, theirs) for q in (0.1, 0.5)]
         ratios = [ratio(ours, theirs, q) for q in (0.5, 0.1)]
-        cells_ = [target, str(chains), str(len(ours)), *numbers, *ratios]
+        seeds = " and ".join(map(str, dict.fromkeys((len(ours), len(theirs)))))
+        cells_ = [target, str(chains), seeds, *numbers, *ratios]
         first = cells[target, chains, "auto"]
         where = f"{first['device']}, {first.get('source', 'unknown')[:6]}"
         lines.append(f"| {' | '.join([*cells_, where])} |")
