@@ -18,7 +18,7 @@ import jax
 import snaper
 from experiments.paper.cells import source
 
-from . import learning, loops, overhead, parts, scale
+from . import buffers, learning, loops, overhead, parts, scale
 from .problems import AUTOREGRESSION, TITLES
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "bench"
@@ -40,6 +40,9 @@ def of_problems(table: str, chosen: argparse.Namespace) -> Iterator[Cell]:
                 for kind in overhead.SAMPLERS:
                     call = partial(overhead.measure, problem, chains, kind, chosen.budget)
                     yield f"{name}-{kind}", call
+            elif table == "buffers":
+                for kind in overhead.SAMPLERS:
+                    yield f"{name}-{kind}", partial(buffers.measure, problem, chains, kind)
             elif table == "learning":
                 yield name, partial(learning.measure, problem, chains)
             elif table == "parts":
@@ -82,6 +85,7 @@ TABLES = {
     "peers": of_peers,
     "parts": of_problems,
     "loops": of_problems,
+    "buffers": of_problems,
 }
 
 

@@ -19,10 +19,12 @@ PER_CHAIN = 7  # statistics, at most
 _NOISE_BYTES = 2**20
 _MAX_AHEAD = 64
 
-# Loops and branches that depend on numbers of the device stay there, without a word to the host.
+# Loops and branches that depend on numbers of the device stay there, without a word to the host;
+# small operations that do not need each other's results run beside each other.
 COMMAND_BUFFERS = {
     "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,CONDITIONAL,WHILE,"
-    "DYNAMIC_SLICE_FUSION"
+    "DYNAMIC_SLICE_FUSION",
+    "xla_gpu_command_buffer_scheduling_mode": "CONCURRENT",
 }
 
 
@@ -180,10 +182,17 @@ def _ahead(x: jax.Array) -> int:
     return int(min(max(_NOISE_BYTES // (x.size * x.dtype.itemsize), 1), _MAX_AHEAD))
 
 
-# The buffer is written where it is: a new one for each stretch takes as long as many transitions.
-_compile = partial(jax.jit, _advance, static_argnames="config", donate_argnames="record")
-advance = _compile()
-_advance_on_gpu = _compile(compiler_options=COMMAND_BUFFERS)
+def compiling(options: dict[str, str] | None = None):
+    """`_advance`, compiled with these options of XLA's, the buffer written where it is: a new one
+    for each stretch takes as long as many transitions.
+    """
+    return jax.jit(
+        _advance, static_argnames="config", donate_argnames="record", compiler_options=options
+    )
+
+
+advance = compiling()
+_advance_on_gpu = compiling(COMMAND_BUFFERS)
 
 
 def compiled(state: State):

@@ -120,3 +120,9 @@ def test_public_step_compiles_once(compilations):
         state, info = step(target, chosen, state)
     assert compilations() == [] and int(state.step) == 4
     assert info.lp.shape == (NUM_CHAINS,)
+
+
+def test_options_for_a_gpu_are_known_to_the_compiler():
+    """Their names and values are looked at wherever something is compiled."""
+    twice = jax.jit(lambda x: 2 * x, compiler_options=chunk.COMMAND_BUFFERS)
+    assert twice(jnp.ones(())) == 2
