@@ -1,4 +1,4 @@
-"""The page `docs/results/metrics.md`, from the JSON lines that `metrics.py` wrote.
+"""The page `docs/results/metrics.md`, from what `metrics.py` and `straightened.py` wrote.
 
 python -m experiments.metrics_table
 """
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from . import straightened_table
 from .paper.percentiles import percentile
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -154,7 +155,8 @@ def page(results: Path = RESULTS) -> str:
     devices = sorted({f"{row['device']}, jax {row['jax']}" for row in measured})
     sizes = f"1000 transitions of warm-up. Measured on: {'; '.join(devices)}."
     compared = f"{HEADING}\n{sizes}\n\n{by_chains(measured)}\n\n{by_criterion(measured)}"
-    return f"{compared}\n{TRIED}\n{tried(rows(results / 'tried.jsonl'))}\n"
+    attempts = f"{TRIED}\n{tried(rows(results / 'tried.jsonl'))}\n"
+    return f"{compared}\n{attempts}\n{straightened_table.section(results)}"
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
 """Many seeds at once: one compiled program advances all of them by some transitions."""
 
+from dataclasses import replace
 from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
 
-from snaper import chunk, sampler, targets
+from snaper import chunk, sampler
 from snaper.sampler import State
 
 from . import problems, settings
+from .problems import Problem
 from .settings import Numbers, Setting
 
 SLOTS = 10  # draws that one call brings
@@ -21,12 +23,15 @@ SEEDS_OF_ONE = State(
 class Batch:
     """The runs of some seeds with one setting, at the start of warm-up."""
 
-    def __init__(self, problem: str, setting: Setting, seeds: range, warmup: int, short: bool):
+    def __init__(
+        self, problem: str | Problem, setting: Setting, seeds: range, warmup: int, short: bool
+    ):
         self.setting, self.warmup = setting, warmup
-        self._target = targets.get(problem)
+        chosen = problems.get(problem) if isinstance(problem, str) else problem
+        self._target, self._original = chosen.target, chosen.original
         self._numbers = setting.numbers(short)
         keys = jax.vmap(jax.random.key)(jnp.asarray(seeds))
-        self.states = _start(setting.preset, self._target, keys, problems.start(problem), warmup)
+        self.states = _start(setting.preset, self._target, keys, chosen.start, warmup)
 
     def warm_up(self) -> chunk.Tally:
         """All of warm-up."""
@@ -34,9 +39,14 @@ class Batch:
         return tally
 
     def draw(self) -> tuple[chunk.Record, chunk.Tally]:
-        """SLOTS more draws: records [seed, slot, ...]."""
+        """SLOTS more draws: records [seed, slot, ...], in the problem's original coordinates."""
         self.states, record, tally = self._advance(0, SLOTS, 1)
-        return record, tally
+        return replace(record, x=self._original(record.x)), tally
+
+    @property
+    def centre(self) -> jax.Array:
+        """About where the draws of each seed are, [seed, dim], in original coordinates."""
+        return self._original(self.states.adapt.moments.mean)
 
     def _advance(self, first: int, num_steps: int, thin: int):
         preset = self.setting.preset

@@ -41,7 +41,7 @@ def read(cell: Cell, results: Path = RESULTS) -> dict:
 def append(cell: Cell, seeds: range, found: dict, seconds: float, results: Path = RESULTS) -> None:
     """Add a block of seeds to a cell, at once and whole."""
     whole = read(cell, results)
-    columns = {name: [*map(_number, np.asarray(column))] for name, column in found.items()}
+    columns = plain(found)
     whole["seeds"] += list(seeds)
     whole["columns"] = {n: whole["columns"].get(n, []) + column for n, column in columns.items()}
     whole["blocks"].append({"seeds": len(seeds), "seconds": round(seconds, 1), **machine()})
@@ -61,6 +61,11 @@ ALGORITHM = (
     "adapt/*.py",
     "targets/*.py",
 )
+
+
+def plain(found: dict) -> dict[str, list]:
+    """Columns as JSON has them."""
+    return {name: [*map(_number, np.asarray(column))] for name, column in found.items()}
 
 
 def _number(value) -> int | float | None:

@@ -1,5 +1,7 @@
 """Efficiency in the long run: many draws after a long warm-up."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +10,7 @@ from snaper.diagnostics import ess
 from snaper.diagnostics.ess import effective_sample_size
 
 from .batch import SLOTS, Batch
+from .problems import Problem
 from .rhat import classic
 from .settings import Setting
 
@@ -15,9 +18,14 @@ DRAWS = 1000
 
 
 def measure(
-    problem: str, setting: Setting, seeds: range, warmup: int, draws: int = DRAWS
+    problem: str | Problem,
+    setting: Setting,
+    seeds: range,
+    warmup: int,
+    draws: int = DRAWS,
+    also: Callable[[jax.Array], dict] = lambda x: {},
 ) -> dict[str, np.ndarray]:
-    """One number per seed, by name."""
+    """One number per seed, by name; `also` has more, from draws [seed, draw, chain, dim]."""
     batch = Batch(problem, setting, seeds, warmup, short=False)
     warming = batch.warm_up()
     rows, gradients, per_chain, accept, diverging = [], 0, 0.0, 0.0, 0
@@ -42,6 +50,7 @@ def measure(
         "diverging": diverging,
         "reseeded": jnp.sum(batch.states.adapt.quarantine.reseeded, axis=1),
         **found,
+        **also(x),
     }
 
 

@@ -1,9 +1,13 @@
 """The six posteriors, in the order of the tables, and where chains start."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import jax
 import jax.numpy as jnp
 
 from snaper import targets
+from snaper.target import Target
 
 PROBLEMS = {
     "brownian-bridge": "Brownian Bridge",
@@ -15,6 +19,21 @@ PROBLEMS = {
 }
 CHAINS = 64
 _START = 3  # seed of the prior draws; some of stochastic volatility's means are at 1e8
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is sampled, where chains start, and how its points are those of the posterior that is
+    measured: for coordinates other than the posterior's own.
+    """
+
+    target: Target
+    start: jax.Array  # [chain, dim]
+    original: Callable[[jax.Array], jax.Array] = lambda x: x  # of points [..., dim]
+
+
+def get(name: str) -> Problem:
+    return Problem(targets.get(name), start(name))
 
 
 def start(name: str) -> jax.Array:

@@ -7,26 +7,31 @@ import numpy as np
 from snaper.diagnostics import stream
 
 from .batch import SLOTS, Batch
-from .problems import CHAINS
+from .problems import CHAINS, Problem
 from .rhat import classic
 from .settings import Setting
 
 THRESHOLD = 1.01
 MAX_DRAWS = 30_000
-FEWER_DRAWS = {"stochastic-volatility": 10_000}  # five times what most seeds take
+# Five times what most seeds take.
+FEWER_DRAWS: dict[str | Problem, int] = {"stochastic-volatility": 10_000}
 ENOUGH = 0.95  # of the seeds,
 LONGER = 1.5  # and so many times the draws that they took; others are counted as not there yet
 RULES = ("classic", "split")
 
 
 def measure(
-    problem: str, setting: Setting, seeds: range, warmup: int, max_draws: int | None = None
+    problem: str | Problem,
+    setting: Setting,
+    seeds: range,
+    warmup: int,
+    max_draws: int | None = None,
 ) -> dict[str, np.ndarray]:
     """One number per seed, by name; -1 where R-hat was still above the threshold at the end."""
     max_draws = max_draws or FEWER_DRAWS.get(problem, MAX_DRAWS)
     batch = Batch(problem, setting, seeds, warmup, short=True)
     warming = batch.warm_up()
-    moments = batch.states.adapt.moments
+    centre = batch.centre
     watched = jax.vmap(stream.init)(batch.states.chains.x)
     gradients = np.zeros(len(seeds), int)
     stopped = {
@@ -39,7 +44,7 @@ def measure(
         draws += SLOTS
         record, tally = batch.draw()
         gradients += np.asarray(tally.gradients)
-        watched, found = _look(watched, record.x, moments.mean)
+        watched, found = _look(watched, record.x, centre)
         for rule, rhat in zip(RULES, found, strict=True):
             now = (stopped[f"draws_{rule}"] < 0) & (np.asarray(rhat) < THRESHOLD)
             stopped[f"draws_{rule}"][now] = draws

@@ -72,10 +72,7 @@ def summary(problem: str, x: np.ndarray, moves: np.ndarray, gradients: np.ndarra
         "together": np.min(together),
     }
     if problem == "brownian-bridge":
-        target = targets.get(problem)
-        names = [target.coordinate_name(i) for i in range(target.dim)]
-        noise = x[..., names.index("observation_noise_scale")]
-        found["narrow"] = np.mean(noise < narrow_below(), axis=(1, 2))
+        found["narrow"] = narrow(x)
     return {name: np.asarray(value).tolist() for name, value in found.items()}
 
 
@@ -88,9 +85,19 @@ def _loudest(x: np.ndarray, worst: int) -> tuple[int, float]:
     return int(np.argmax(parts)), float(np.max(parts) / np.sum(parts))
 
 
-def narrow_below() -> float:
+def narrow(x: np.ndarray | jax.Array, share: float = NARROW) -> np.ndarray:
+    """The part of each seed's draws [seed, ., ., dim] of the Brownian bridge in which the noise of
+    the observations is below what it is below in this share of the posterior.
+    """
+    target = targets.get("brownian-bridge")
+    names = [target.coordinate_name(i) for i in range(target.dim)]
+    noise = np.asarray(x[..., names.index("observation_noise_scale")])
+    return np.mean(noise < narrow_below(share), axis=(1, 2))
+
+
+def narrow_below(share: float = NARROW) -> float:
     """What the noise of the Brownian bridge's observations, unconstrained, is below with the
-    probability `NARROW`: by quadrature over both scales, given which the observations are normal.
+    probability `share`: by quadrature over both scales, given which the observations are normal.
     """
     data = load("brownian_bridge")
     steps = np.flatnonzero(data["observed"]) + 1.0
@@ -102,7 +109,7 @@ def narrow_below() -> float:
     log_p = -0.5 * np.sum(np.log(total) + y**2 / total, axis=-1)
     log_p -= (log_walk[:, None] ** 2 + log_noise**2) / 8
     below = np.cumsum(np.sum(np.exp(log_p - np.max(log_p)), axis=0))
-    noise = np.exp(np.interp(NARROW, below / below[-1], log_noise))
+    noise = np.exp(np.interp(share, below / below[-1], log_noise))
     return float(np.log(np.expm1(noise)))
 
 

@@ -113,11 +113,10 @@ def test_seeds_just_behind_the_others_are_waited_for(monkeypatch, first, last):
     there = np.array([first] * 95 + [last] * 3 + [last + 10] + [10**6])
     seeds = range(len(there))
 
-    chains, moments = SimpleNamespace(x=jnp.zeros((100, 2, 1))), SimpleNamespace(mean=None)
-
     class Batch:
         drawn = 0
-        states = SimpleNamespace(chains=chains, adapt=SimpleNamespace(moments=moments))
+        states = SimpleNamespace(chains=SimpleNamespace(x=jnp.zeros((100, 2, 1))))
+        centre = None
 
         def __init__(self, *_, **__):
             pass

@@ -1,0 +1,133 @@
+"""The Brownian bridge in coordinates in which its narrow place is as wide as the rest.
+
+Where the noise of the observations is small, the observed locations are held close to what was
+observed. With u the unconstrained noise, they are sampled as z, and all else as it is:
+
+    location = centre + exp(exponent (u - middle)) z
+
+What is measured is of the original coordinates, as in the paper's tables.
+
+    python -m experiments.straightened
+
+writes docs/results/straightened.json, what is missing of it.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from snaper import Target, targets
+from snaper.targets._data import load
+
+from .paper import cells, long_run, plan, problems, short_run, tails
+from .paper.problems import Problem
+from .paper.settings import BEYOND
+
+NAME = "brownian-bridge"
+NOISE = -1  # the coordinate u: the first is the scale of the steps, and locations are between
+RESULTS = Path(__file__).parents[1] / "docs" / "results" / "straightened.json"
+PLAIN, OBSERVATIONS, MEANS = "", "observations", "posterior means"
+FIRST = (OBSERVATIONS, 0.7)
+OTHERS = ((PLAIN, 0.0), (OBSERVATIONS, 0.5), (OBSERVATIONS, 1.0), (MEANS, 0.7))
+RUNS = (
+    ("long", *FIRST, plan.LONG_WARMUP),
+    *(("short", *FIRST, warmup) for warmup in plan.SHORT_WARMUPS),
+    *(("long", *each, plan.LONG_WARMUP) for each in OTHERS),
+)
+"""Experiment, centres, exponent and warm-up; short runs in plain coordinates are the paper's."""
+KEYS = ("experiment", "centres", "exponent", "warmup")
+TAILS = {"tail_1": 0.01, "tail_5": 0.05}
+LONG = ("warmup_gradients", "gradients", "min_ess_z2", "rhat_classic", "step_size", *TAILS)
+SHORT = ("warmup_gradients", "gradients_classic", "draws_classic")
+
+
+class Straight(NamedTuple):
+    """A map between coordinates; points are [..., dim]."""
+
+    centre: jax.Array  # [dim]
+    exponent: jax.Array  # [dim]; zero, as the centre is, for coordinates that stay as they are
+    middle: float  # of u
+
+    def to_plain(self, z: jax.Array) -> jax.Array:
+        return self.centre + jnp.exp(self._log_scale(z)) * z
+
+    def from_plain(self, x: jax.Array) -> jax.Array:
+        return jnp.exp(-self._log_scale(x)) * (x - self.centre)
+
+    def log_det(self, z: jax.Array) -> jax.Array:
+        """Of the derivative of `to_plain`: it is triangular, with u before all locations."""
+        return jnp.sum(self._log_scale(z), axis=-1)
+
+    def _log_scale(self, point: jax.Array) -> jax.Array:
+        return self.exponent * (point[..., NOISE, None] - self.middle)
+
+
+def straight(centres: str, exponent: float) -> Straight:
+    """Around the observations, or around the posterior means of the observed locations."""
+    data, moments = load("brownian_bridge"), targets.benchmark(NAME).moments
+    assert moments is not None
+    around = data["values"] if centres == OBSERVATIONS else moments.mean["locs"]
+    of_locations = (np.where(data["observed"], each, 0.0) for each in (around, exponent))
+    padded = (jnp.asarray(np.pad(each, 1), float) for each in of_locations)  # with both scales
+    return Straight(*padded, tails.narrow_below(0.5))
+
+
+def log_density(z: jax.Array, data: tuple[Target, Straight]) -> jax.Array:
+    plain, way = data
+    return plain.logp(way.to_plain(z)) + way.log_det(z)
+
+
+def problem(centres: str, exponent: float) -> str | Problem:
+    """By name where coordinates are the posterior's own."""
+    if centres == PLAIN:
+        return NAME
+    plain, way = problems.get(NAME), straight(centres, exponent)
+    target = Target(log_density, jnp.zeros(plain.target.dim), (plain.target, way))
+    return Problem(target, way.from_plain(plain.start), way.to_plain)
+
+
+def seen(x: jax.Array) -> dict[str, np.ndarray]:
+    """The part of draws in which the noise is as small as in these parts of the posterior."""
+    return {name: tails.narrow(x, share) for name, share in TAILS.items()}
+
+
+def measure(experiment: str, centres: str, exponent: float, warmup: int, seeds: range) -> dict:
+    """One number per seed, by name."""
+    chosen = problem(centres, exponent)
+    if experiment == "long":
+        found = long_run.measure(chosen, BEYOND, seeds, warmup, also=seen)
+        return {name: np.asarray(found[name]) for name in LONG}
+    found = short_run.measure(chosen, BEYOND, seeds, warmup)
+    return {name: found[name] for name in SHORT}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--at-once", type=int, default=25, help="seeds; few are better on a CPU")
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    chosen = parser.parse_args()
+    runs = json.loads(chosen.output.read_text()) if chosen.output.exists() else []
+    there = [tuple(run[key] for key in KEYS) for run in runs]
+    for each in (each for each in RUNS if each not in there):
+        began, parts = time.monotonic(), []
+        for first in range(0, chosen.seeds, chosen.at_once):
+            seeds = range(first, min(first + chosen.at_once, chosen.seeds))
+            parts.append(measure(*each, seeds))
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        seconds = round(time.monotonic() - began, 1)
+        about = {"seeds": chosen.seeds, "seconds": seconds, **cells.machine()}
+        run = dict(zip(KEYS, each, strict=True))
+        runs.append({**run, **about, "columns": cells.plain(columns)})
+        chosen.output.write_text(json.dumps(runs) + "\n", encoding="utf-8")
+        print(*each, f"{seconds} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
