@@ -7,8 +7,9 @@ LOCK_ARGS ?=
 UV_VERSION := 0.13.7
 
 VENVS := .venv .venv-run .venv-peers
+# Threads of LAPACK wait for each other busily, and test processes have a core each.
 PYTEST = JAX_COMPILATION_CACHE_DIR=$(CURDIR)/.cache/jax \
-	JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0.5 \
+	JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0.1 OPENBLAS_NUM_THREADS=1 \
 	$(VENV)/bin/python -m pytest -n $(JOBS) --dist loadfile
 COMPILE = .venv-lock/bin/uv pip compile --no-config --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate $(LOCK_ARGS)
