@@ -1,6 +1,7 @@
 """What all tests share: double precision, and a count of compilations."""
 
 import contextlib
+import gc
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import jax
 import pytest
 
 jax.config.update("jax_enable_x64", True)
+gc.set_threshold(20_000)  # tracing makes many objects that stay: at 700, 7 % of the time
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,6 +13,7 @@ from snaper import Target, config
 SIZES = {"chains": NUM_CHAINS, "warmup": 20, "draws": 10, "progress": False}
 
 
+@pytest.mark.compiler
 def test_held_transitions_take_one_leapfrog_step():
     """Also where the compiler rounds two copies of one step size differently."""
     run = snaper.sample(normal_model(), **{**SIZES, "warmup": 60}, preset="paper")

@@ -132,6 +132,7 @@ def test_given_tuning_is_not_unlearnt():
     assert result.tuning.step_size > 0.04
 
 
+@pytest.mark.compiler
 @pytest.mark.parametrize("size", [1, 7, 99])
 @pytest.mark.parametrize("thin", [1, 3, 10])
 def test_thinned_draws_are_the_same_however_small_the_buffer(size, thin):
