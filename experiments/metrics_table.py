@@ -1,4 +1,5 @@
-"""The page `docs/results/metrics.md`, from what `metrics.py` and `straightened.py` wrote.
+"""The page `docs/results/metrics.md`, from what `metrics.py`, `straightened.py` and
+`learnt_bend.py` wrote.
 
 python -m experiments.metrics_table
 """
@@ -156,7 +157,11 @@ def page(results: Path = RESULTS) -> str:
     sizes = f"1000 transitions of warm-up. Measured on: {'; '.join(devices)}."
     compared = f"{HEADING}\n{sizes}\n\n{by_chains(measured)}\n\n{by_criterion(measured)}"
     attempts = f"{TRIED}\n{tried(rows(results / 'tried.jsonl'))}\n"
-    return f"{compared}\n{attempts}\n{straightened_table.section(results)}"
+    default = [row for row in measured if row["variant"] == "auto" and row["chains"] == 64]
+    elsewhere = (
+        f"{straightened_table.section(results)}\n{straightened_table.learnt(results, default)}"
+    )
+    return f"{compared}\n{attempts}\n{elsewhere}"
 
 
 if __name__ == "__main__":

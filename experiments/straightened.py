@@ -16,15 +16,15 @@ import argparse
 import json
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from snaper import Target, targets
+from snaper import targets
 from snaper.targets._data import load
 
+from .bend import Bend, straightened
 from .paper import cells, long_run, plan, problems, short_run, tails
 from .paper.problems import Problem
 from .paper.settings import BEYOND
@@ -47,49 +47,24 @@ LONG = ("warmup_gradients", "gradients", "min_ess_z2", "rhat_classic", "step_siz
 SHORT = ("warmup_gradients", "gradients_classic", "draws_classic")
 
 
-class Straight(NamedTuple):
-    """A map between coordinates; points are [..., dim]."""
-
-    centre: jax.Array  # [dim]
-    exponent: jax.Array  # [dim]; zero, as the centre is, for coordinates that stay as they are
-    middle: float  # of u
-
-    def to_plain(self, z: jax.Array) -> jax.Array:
-        return self.centre + jnp.exp(self._log_scale(z)) * z
-
-    def from_plain(self, x: jax.Array) -> jax.Array:
-        return jnp.exp(-self._log_scale(x)) * (x - self.centre)
-
-    def log_det(self, z: jax.Array) -> jax.Array:
-        """Of the derivative of `to_plain`: it is triangular, with u before all locations."""
-        return jnp.sum(self._log_scale(z), axis=-1)
-
-    def _log_scale(self, point: jax.Array) -> jax.Array:
-        return self.exponent * (point[..., NOISE, None] - self.middle)
-
-
-def straight(centres: str, exponent: float) -> Straight:
+def bend(centres: str, exponent: float) -> Bend:
     """Around the observations, or around the posterior means of the observed locations."""
     data, moments = load("brownian_bridge"), targets.benchmark(NAME).moments
     assert moments is not None
     around = data["values"] if centres == OBSERVATIONS else moments.mean["locs"]
-    of_locations = (np.where(data["observed"], each, 0.0) for each in (around, exponent))
-    padded = (jnp.asarray(np.pad(each, 1), float) for each in of_locations)  # with both scales
-    return Straight(*padded, tails.narrow_below(0.5))
-
-
-def log_density(z: jax.Array, data: tuple[Target, Straight]) -> jax.Array:
-    plain, way = data
-    return plain.logp(way.to_plain(z)) + way.log_det(z)
+    observed = np.pad(data["observed"], 1)  # with both scales
+    centre = np.where(observed, np.pad(np.where(data["observed"], around, 0.0), 1), 0.0)
+    centre[NOISE] = tails.narrow_below(0.5)
+    pivots = jnp.asarray([centre.size + NOISE])
+    exponents = jnp.asarray(exponent * observed[:, None], float)
+    return Bend(jnp.asarray(centre, float), jnp.ones(centre.size), pivots, exponents)
 
 
 def problem(centres: str, exponent: float) -> str | Problem:
     """By name where coordinates are the posterior's own."""
     if centres == PLAIN:
         return NAME
-    plain, way = problems.get(NAME), straight(centres, exponent)
-    target = Target(log_density, jnp.zeros(plain.target.dim), (plain.target, way))
-    return Problem(target, way.from_plain(plain.start), way.to_plain)
+    return straightened(problems.get(NAME), bend(centres, exponent))
 
 
 def seen(x: jax.Array) -> dict[str, np.ndarray]:

@@ -26,8 +26,17 @@ is the default as it is, and what is measured is of the original coordinates, as
 tables: least ESS of squares per gradient in long runs, and total gradients to a classic R-hat below
 {short_run.THRESHOLD} after short warm-ups. Tails are the parts of the draws in which the noise is
 below what it is below in {" and in ".join(SHARES)} of the posterior, by quadrature, with standard
-errors over seeds. Such coordinates are written by hand, with the model in mind: the sampler does
-not find them.
+errors over seeds. These coordinates are written by hand, with the model in mind.
+"""
+LEARNT = """### Learnt from a run
+
+Coordinates of this kind that a run's own draws and gradients teach (`python -m
+experiments.learnt_bend`): pivots, like the noise above, are found among the coordinates, and the
+centres and exponents of all others are those that leave least roughness, which is zero for a
+Gaussian and more for all else ([theory.md](../theory.md)). Runs of the default in what single runs
+of it taught, beside the default in plain coordinates from the first table; dispersed starts, least
+ESS of squares of the original coordinates per gradient. The tail is the part of draws where the
+narrowest hundredth of the posterior is. `sample` does not do this.
 """
 
 
@@ -48,6 +57,29 @@ def section(results: Path) -> str:
     for warmup in plan.SHORT_WARMUPS:
         heads += [f"gradients after {warmup}: median", "90th", "reached"]
     return f"{TEXT}\n{_about(plain)}\n\n{table([*heads, 'measured on'], rows)}\n"
+
+
+def learnt(results: Path, plain: list[dict]) -> str:
+    """`plain` are rows of the default in plain coordinates."""
+    path = results / "learnt_bend.jsonl"
+    there = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    efficiency = {row["target"]: np.array(row["efficiency"]) for row in plain}
+    heads = ["target", "pivots", "roughness", "plain: seeds", "10th", "median", "learnt: seeds"]
+    heads += ["10th", "median", "ratio of medians", "tail", "measured on"]
+    rows = []
+    for row in map(json.loads, there):
+        before, after = np.mean([run["roughness"] for run in row["taught"]], axis=0)
+        ours, theirs = np.array(row["efficiency"]), efficiency[row["target"]]
+        pivots = dict.fromkeys(name for run in row["taught"] for name in run["pivots"])
+        seeds = f"{len(row['taught'])} x {len(ours) // len(row['taught'])}"
+        sizes = ([number(float(percentile(x, q))) for q in (10, 50)] for x in (theirs, ours))
+        plainly, bent = sizes
+        times = f"{np.median(ours) / np.median(theirs):.2f}"
+        tail = _per_cent(np.array(row["tail"])) if "tail" in row else DASH
+        where = f"{row['device']}, {row['source'][:6]}"
+        told = [", ".join(pivots), f"{before:.2f} to {after:.2f}", str(len(theirs)), *plainly]
+        rows.append([row["target"], *told, seeds, *bent, times, tail, where])
+    return f"{LEARNT}\n{table(heads, rows)}\n"
 
 
 def _columns(path: Path) -> dict[tuple[str, float], dict[int, Columns]]:
