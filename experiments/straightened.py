@@ -22,9 +22,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from snaper import targets
+from snaper.bend import Bend, bent_by
 from snaper.targets._data import load
 
-from .bend import Bend, straightened
 from .paper import cells, long_run, plan, problems, short_run, tails
 from .paper.problems import Problem
 from .paper.settings import BEYOND
@@ -64,7 +64,8 @@ def problem(centres: str, exponent: float) -> str | Problem:
     """By name where coordinates are the posterior's own."""
     if centres == PLAIN:
         return NAME
-    return straightened(problems.get(NAME), bend(centres, exponent))
+    plain, way = problems.get(NAME), bend(centres, exponent)
+    return Problem(bent_by(plain.target, way), way.straight(plain.start), way.bent)
 
 
 def seen(x: jax.Array) -> dict[str, np.ndarray]:

@@ -30,13 +30,14 @@ errors over seeds. These coordinates are written by hand, with the model in mind
 """
 LEARNT = """### Learnt from a run
 
-Coordinates of this kind that a run's own draws and gradients teach (`python -m
-experiments.learnt_bend`): pivots, like the noise above, are found among the coordinates, and the
-centres and exponents of all others are those that leave least roughness, which is zero for a
-Gaussian and more for all else ([theory.md](../theory.md)). Runs of the default in what single runs
-of it taught, beside the default in plain coordinates from the first table; dispersed starts, least
-ESS of squares of the original coordinates per gradient. The tail is the part of draws where the
-narrowest hundredth of the posterior is. `sample` does not do this.
+Coordinates of this kind that a run's own draws and gradients teach: pivots, like the noise above,
+are found among the coordinates, and the centres and exponents of all others are those that leave
+least roughness, which is zero for a Gaussian and more for all else ([theory.md](../theory.md)).
+Runs of the default in what single runs of it taught (`python -m experiments.learnt_bend`), beside
+the default in plain coordinates from the first table; dispersed starts, least ESS of squares of the
+original coordinates per gradient. The tail is the part of draws where the narrowest hundredth of
+the posterior is. `snaper.straightened` gives such coordinates where they take away half of the
+roughness or more, and else leaves a target as it is.
 """
 
 

@@ -29,6 +29,7 @@ MAY_IMPORT = {
         "sampler",
         "starts",
         "store",
+        "straighten",
         "target",
         "targets",
         "until",
@@ -126,6 +127,8 @@ MAY_IMPORT = {
     "lapack": set(),
     "memory": set(),
     "progress": set(),
+    "bend": {"_types", "metric", "target"},
+    "straighten": {"_types", "bend", "metric", "result", "target"},
     "result": {
         "adapt",
         "arviz",
@@ -423,6 +426,7 @@ def test_public_names():
         "resume",
         "sample",
         "step",
+        "straightened",
         "targets",
     ]
     assert all(hasattr(snaper, name) for name in snaper.__all__)

@@ -9,6 +9,7 @@ from .run import sample
 from .sampler import init, step
 from .starts import InitializationError
 from .store import StoreError
+from .straighten import straightened
 from .target import Target
 from .until import Until
 
@@ -29,6 +30,7 @@ __all__ = [
     "resume",
     "sample",
     "step",
+    "straightened",
     "targets",
 ]
-__version__ = "0.9.0"
+__version__ = "0.10.0"

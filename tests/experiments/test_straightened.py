@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments import learnt_bend, straightened
+from experiments import straightened
 from experiments.paper import problems
 from experiments.straightened import MEANS, NAME, NOISE, OBSERVATIONS, PLAIN, Problem
 
@@ -40,37 +40,3 @@ def test_there_and_back():
     target = problems.get(NAME).target
     assert target.coordinate_name(target.dim + NOISE) == "observation_noise_scale"
     assert straightened.problem(PLAIN, 0.0) == NAME
-
-
-def test_scores_are_gradients_of_the_straightened_density():
-    sampled, plain = straightened.problem(OBSERVATIONS, 0.7), problems.get(NAME)
-    assert isinstance(sampled, Problem)
-    z = points()
-    grad = jax.vmap(jax.grad(plain.target.logp))(sampled.original(z))
-    expected = jax.vmap(jax.grad(sampled.target.logp))(z)
-    found = straightened.bend(OBSERVATIONS, 0.7).score(z, grad)
-    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
-
-
-def test_a_gaussian_is_not_rough_and_a_funnel_is_until_it_is_straight():
-    """Exact draws of both: the funnel's pivot is found, and its bend by half of it."""
-    normal = jax.random.normal(jax.random.key(0), (4000, 3))
-    widths = jnp.asarray([0.1, 1.0, 30.0])
-    x, grad = normal * widths, -normal / widths
-    nothing = learnt_bend.find(x, grad)
-    assert nothing.pivots.size == 0
-    assert abs(learnt_bend.roughness(nothing, x, grad)) < 0.05
-
-    v = normal[:, :1]
-    x = jnp.concatenate([v, jnp.exp(v / 2) * normal[:, 1:]], axis=1)
-    grad = jax.vmap(jax.grad(_log_funnel))(x)
-    assert learnt_bend.roughness(nothing, x, grad) > 0.3
-    learnt = learnt_bend.find(x, grad)
-    np.testing.assert_array_equal(learnt.pivots, [0])
-    np.testing.assert_allclose(learnt.exponents[:, 0], [0.0, 0.5, 0.5], atol=0.05)
-    assert abs(learnt_bend.roughness(learnt, x, grad)) < 0.05
-
-
-def _log_funnel(x):
-    """Of a scale with variance one, and two coordinates that it is the log variance of."""
-    return -(x[0] ** 2) / 2 - jnp.sum(x[1:] ** 2) * jnp.exp(-x[0]) / 2 - x[0]
