@@ -33,7 +33,7 @@ lint: .venv/.stamp  ## Check style, format and types
 
 test: VENV = .venv
 test: lint  ## Lint, then run the default tests (under ten minutes)
-	$(PYTEST) -m compiler tests/unit
+	$(PYTEST) -m "compiler and not slow and not peers"
 	$(QUICK) $(PYTEST)
 
 test-all: VENV = .venv

@@ -79,14 +79,22 @@ def test_a_gaussian_is_not_rough_and_a_funnel_is_until_it_is_straight():
     assert straighten.find(x, grad).pivots.size == 0
     assert abs(straighten.roughness(straighten.flat(x), x, grad)) < 0.05
 
-    v = normal[:, :1]
-    x = jnp.concatenate([v, jnp.exp(v / 2) * normal[:, 1:]], axis=1)
-    grad = jax.vmap(jax.grad(_log_funnel))(x)
+    x, grad = _funnel(normal, 1.0)
     learnt = straighten.find(x, grad)
     np.testing.assert_array_equal(learnt.pivots, [0])
     np.testing.assert_allclose(learnt.exponents[:, 0], [0.0, 0.5, 0.5], atol=0.05)
     assert straighten.roughness(straighten.flat(x), x, grad) > 0.3
     assert abs(straighten.roughness(learnt, x, grad)) < 0.05
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wide_funnel_is_found_where_heavy_tails_hide_it(seed):
+    """Exact draws, the neck included, whose gradients are e^10 times as large as others."""
+    x, grad = _funnel(jax.random.normal(jax.random.key(seed), (4096, 10)), 3.0)
+    learnt = straighten.find(x, grad)
+    np.testing.assert_array_equal(learnt.pivots, [0])
+    np.testing.assert_allclose(jnp.std(learnt.straight(x), axis=0), 1.0, atol=1e-3)
+    assert abs(straighten.roughness(learnt, x, grad)) < 0.1
 
 
 def test_the_posterior_is_the_same_and_easier(plain, straight):
@@ -120,10 +128,12 @@ def test_what_cannot_be_learnt_from_is_refused(plain):
 
     with pytest.raises(ValueError, match="keep='draws'"):
         snaper.straightened(like(keep="moments"))
-    with pytest.raises(ValueError, match="takes 28 draws or more, but there are 27"):
-        snaper.straightened(like(unconstrained=plain.unconstrained[:27, :1]))
+    with pytest.raises(ValueError, match=r"56 draws of all chains together or more, but .* 32:"):
+        snaper.straightened(like(unconstrained=plain.unconstrained[:, :1]))
+    with pytest.raises(ValueError, match=r"up to 512 coordinates .* has 600"):
+        snaper.straightened(like(unconstrained=np.zeros((2, 1, 600))))
     still = plain.unconstrained.copy()
-    still[..., -1] = 0.0
+    still[..., -1] = 0.1  # whose standard deviation is not quite zero
     with pytest.raises(ValueError, match="scale is the same in all draws"):
         snaper.straightened(like(unconstrained=still))
 
@@ -132,6 +142,14 @@ def vars_of(run):
     return {name: getattr(run, name) for name in run.__dataclass_fields__}
 
 
-def _log_funnel(x):
-    """Of a scale with variance one, and two coordinates that it is the log variance of."""
-    return -(x[0] ** 2) / 2 - jnp.sum(x[1:] ** 2) * jnp.exp(-x[0]) / 2 - x[0]
+def _funnel(normal, spread):
+    """Draws, and gradients there: of a log variance with this spread, and what it is that of."""
+    v = spread * normal[:, :1]
+    x = jnp.concatenate([v, jnp.exp(v / 2) * normal[:, 1:]], axis=1)
+
+    def logp(x):
+        rest = x[1:]
+        within = jnp.sum(rest**2) * jnp.exp(-x[0]) + rest.size * x[0]
+        return -0.5 * ((x[0] / spread) ** 2 + within)
+
+    return x, jax.vmap(jax.grad(logp))(x)
