@@ -116,6 +116,15 @@ def test_the_posterior_is_the_same_and_easier(plain, straight):
     assert snaper.straightened(straight) is straight.target  # nothing is left to gain
 
 
+def test_a_run_in_it_goes_on_from_a_store(plain, straight, tmp_path):
+    """With coordinates learnt again from the same run, which are the same bit for bit."""
+    sizes = {"chains": 32, "warmup": 300, "seed": 2, "progress": False}
+    snaper.sample(straight.target, draws=100, store=tmp_path / "run.zarr", **sizes)
+    again = snaper.straightened(plain)
+    run = snaper.resume(tmp_path / "run.zarr", again, draws=300, progress=False)
+    np.testing.assert_array_equal(run.unconstrained, straight.unconstrained)
+
+
 def test_a_gaussian_is_left_as_it_is():
     target = snaper.Target(standard_normal, jnp.zeros(3))
     run = snaper.sample(target, chains=NUM_CHAINS, warmup=30, draws=60, progress=False)
