@@ -43,6 +43,10 @@ def straightened(run: Run) -> Target:
     do not fit. `straightened(run) is run.target` where this would take away less than half of what
     the draws differ from a Gaussian by: then widths are not what makes the target hard.
     """
+    if not isinstance(run, Run):
+        raise TypeError(
+            f"straightened takes a run, as snaper.sample returns it, not {type(run).__name__}."
+        )
     target = run.target
     x = points(run)
     grad = _gradients(target, x, len(run.unconstrained))

@@ -135,6 +135,8 @@ def test_what_cannot_be_learnt_from_is_refused(plain):
     def like(**changes):
         return type(plain)(**{**vars_of(plain), **changes})
 
+    with pytest.raises(TypeError, match=r"takes a run, .* not Target"):
+        snaper.straightened(plain.target)
     with pytest.raises(ValueError, match="keep='draws'"):
         snaper.straightened(like(keep="moments"))
     with pytest.raises(ValueError, match=r"56 draws of all chains together or more, but .* 32:"):
