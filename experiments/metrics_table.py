@@ -1,5 +1,5 @@
-"""The page `docs/results/metrics.md`, from what `metrics.py`, `straightened.py` and
-`learnt_bend.py` wrote.
+"""The page `docs/results/metrics.md`, from what `metrics.py`, `straightened.py`,
+`squares.py` and `learnt_bend.py` wrote.
 
 python -m experiments.metrics_table
 """
@@ -159,9 +159,11 @@ def page(results: Path = RESULTS) -> str:
     attempts = f"{TRIED}\n{tried(rows(results / 'tried.jsonl'))}\n"
     default = [row for row in measured if row["variant"] == "auto" and row["chains"] == 64]
     elsewhere = (
-        f"{straightened_table.section(results)}\n{straightened_table.learnt(results, default)}"
+        straightened_table.section(results),
+        straightened_table.of_squares(results),
+        straightened_table.learnt(results, default),
     )
-    return f"{compared}\n{attempts}\n{elsewhere}"
+    return "\n".join((compared, attempts, *elsewhere))
 
 
 if __name__ == "__main__":

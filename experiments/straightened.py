@@ -15,6 +15,7 @@ writes docs/results/straightened.json, what is missing of it.
 import argparse
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -75,23 +76,38 @@ def seen(x: jax.Array) -> dict[str, np.ndarray]:
 
 def measure(experiment: str, centres: str, exponent: float, warmup: int, seeds: range) -> dict:
     """One number per seed, by name."""
-    chosen = problem(centres, exponent)
-    if experiment == "long":
-        found = long_run.measure(chosen, BEYOND, seeds, warmup, also=seen)
-        return {name: np.asarray(found[name]) for name in LONG}
-    found = short_run.measure(chosen, BEYOND, seeds, warmup)
-    return {name: found[name] for name in SHORT}
+    return of_problem(problem(centres, exponent), experiment, warmup, seeds, seen)
+
+
+def of_problem(
+    chosen: str | Problem,
+    experiment: str,
+    warmup: int,
+    seeds: range,
+    also: Callable[[jax.Array], dict] = lambda x: {},
+) -> dict[str, np.ndarray]:
+    """Of the default, long or short runs, as in the paper's tables."""
+    if experiment == "short":
+        found = short_run.measure(chosen, BEYOND, seeds, warmup)
+        return {name: found[name] for name in SHORT}
+    found = long_run.measure(chosen, BEYOND, seeds, warmup, also=also)
+    return {name: np.asarray(found[name]) for name in LONG if name in found}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    measure_missing(RUNS, KEYS, measure, RESULTS)
+
+
+def measure_missing(wanted, keys, measure, results: Path) -> None:
+    """Those of the wanted runs that are not among the results, each saved when it is finished."""
+    parser = argparse.ArgumentParser(description=f"What is missing of {results.name}.")
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--at-once", type=int, default=25, help="seeds; few are better on a CPU")
-    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--output", type=Path, default=results)
     chosen = parser.parse_args()
     runs = json.loads(chosen.output.read_text()) if chosen.output.exists() else []
-    there = [tuple(run[key] for key in KEYS) for run in runs]
-    for each in (each for each in RUNS if each not in there):
+    there = [tuple(run[key] for key in keys) for run in runs]
+    for each in (each for each in wanted if each not in there):
         began, parts = time.monotonic(), []
         for first in range(0, chosen.seeds, chosen.at_once):
             seeds = range(first, min(first + chosen.at_once, chosen.seeds))
@@ -99,7 +115,7 @@ def main() -> None:
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         seconds = round(time.monotonic() - began, 1)
         about = {"seeds": chosen.seeds, "seconds": seconds, **cells.machine()}
-        run = dict(zip(KEYS, each, strict=True))
+        run = dict(zip(keys, each, strict=True))
         runs.append({**run, **about, "columns": cells.plain(columns)})
         chosen.output.write_text(json.dumps(runs) + "\n", encoding="utf-8")
         print(*each, f"{seconds} s", flush=True)

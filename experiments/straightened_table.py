@@ -1,18 +1,27 @@
-"""What other coordinates give, as a section of a page: from what `straightened.py` wrote."""
+"""What other coordinates give, as a section of a page: from what `straightened.py`, `squares.py`
+and `learnt_bend.py` wrote.
+"""
 
 import json
 from pathlib import Path
 
 import numpy as np
 
+from . import squares, straightened
 from .paper import plan, short_run
 from .paper.beyond import GOALS
 from .paper.markdown import DASH, between, number, share, table
 from .paper.percentiles import interval, percentile
 from .paper.results import Columns, Results
 from .paper.settings import BEYOND
-from .straightened import NAME, TAILS
+from .straightened import TAILS
 
+SIZES = ("seeds", "10th", "95 % interval", "median")
+GRADIENTS = tuple(
+    head
+    for warmup in plan.SHORT_WARMUPS
+    for head in (f"gradients after {warmup}: median", "90th", "reached")
+)
 SHARES = [f"{100 * part:.0f} %" for part in TAILS.values()]
 TEXT = f"""## In other coordinates
 
@@ -27,6 +36,14 @@ tables: least ESS of squares per gradient in long runs, and total gradients to a
 {short_run.THRESHOLD} after short warm-ups. Tails are the parts of the draws in which the noise is
 below what it is below in {" and in ".join(SHARES)} of the posterior, by quadrature, with standard
 errors over seeds. These coordinates are written by hand, with the model in mind.
+"""
+SQUARES = """### Scales as squares
+
+Gamma(1/2, 1/2), the prior of the scales of Sparse Logistic Regression, is the distribution of the
+square of a standard normal. Here each scale is sampled as such a root, of either sign:
+`python -m experiments.squares`. Where a scale is next to nothing its logarithm has a long tail,
+from which trajectories come back slowly; its root has none, and passes through zero. Measured as
+above, in the original coordinates.
 """
 LEARNT = """### Learnt from a run
 
@@ -45,7 +62,7 @@ def section(results: Path) -> str:
     """Short runs in the posterior's own coordinates are the paper's."""
     found = _columns(results / "straightened.json")
     paper = Results(results / "paper")
-    plain = {warmup: paper.short(NAME, BEYOND.name, warmup) for warmup in plan.SHORT_WARMUPS}
+    plain = _plain_short(paper, straightened.NAME)
     rows = []
     for (centres, exponent), runs in sorted(found.items()):
         short = runs if centres else plain
@@ -53,11 +70,24 @@ def section(results: Path) -> str:
         name = f"{centres}, exponent {exponent}" if centres else "the posterior's own"
         long = runs[plan.LONG_WARMUP]
         rows.append([name, str(long.seeds), *_long(long), *numbers, long.code])
-    heads = ["centres", "seeds", "10th", "95 % interval", "median"]
-    heads += [f"{part} tail" for part in SHARES]
-    for warmup in plan.SHORT_WARMUPS:
-        heads += [f"gradients after {warmup}: median", "90th", "reached"]
-    return f"{TEXT}\n{_about(plain)}\n\n{table([*heads, 'measured on'], rows)}\n"
+    heads = ["centres", *SIZES, *(f"{part} tail" for part in SHARES), *GRADIENTS, "measured on"]
+    return f"{TEXT}\n{_about(straightened.NAME, plain)}\n\n{table(heads, rows)}\n"
+
+
+def of_squares(results: Path) -> str:
+    """All in the posterior's own coordinates are the paper's."""
+    paper = Results(results / "paper")
+    plain = _plain_short(paper, squares.NAME)
+    plain[plan.LONG_WARMUP] = paper.long(squares.NAME, BEYOND.name)
+    read = json.loads((results / "squares.json").read_text(encoding="utf-8"))
+    rooted = {run["warmup"]: _of_run(run) for run in read}
+    rows = []
+    for name, runs in (("the posterior's own", plain), ("roots of scales", rooted)):
+        long = runs[plan.LONG_WARMUP]
+        numbers = [each for warmup in plan.SHORT_WARMUPS for each in _short(runs[warmup])]
+        rows.append([name, str(long.seeds), *_sizes(long), *numbers, long.code])
+    heads = ["coordinates", *SIZES, *GRADIENTS, "measured on"]
+    return f"{SQUARES}\n{_about(squares.NAME, plain)}\n\n{table(heads, rows)}\n"
 
 
 def learnt(results: Path, plain: list[dict]) -> str:
@@ -87,17 +117,27 @@ def _columns(path: Path) -> dict[tuple[str, float], dict[int, Columns]]:
     """By centres and exponent, then by warm-up."""
     found: dict[tuple[str, float], dict[int, Columns]] = {}
     for run in json.loads(path.read_text(encoding="utf-8")):
-        values = {name: np.array(column, float) for name, column in run["columns"].items()}
-        columns = Columns(values, f"{run['device']}, {run['source'][:6]}")
-        found.setdefault((run["centres"], run["exponent"]), {})[run["warmup"]] = columns
+        found.setdefault((run["centres"], run["exponent"]), {})[run["warmup"]] = _of_run(run)
     return found
 
 
+def _of_run(run: dict) -> Columns:
+    values = {name: np.array(column, float) for name, column in run["columns"].items()}
+    return Columns(values, f"{run['device']}, {run['source'][:6]}")
+
+
+def _plain_short(paper: Results, problem: str) -> dict[int, Columns | None]:
+    return {warmup: paper.short(problem, BEYOND.name, warmup) for warmup in plan.SHORT_WARMUPS}
+
+
 def _long(run: Columns) -> list[str]:
+    return [*_sizes(run), *(_per_cent(run[name]) for name in TAILS)]
+
+
+def _sizes(run: Columns) -> list[str]:
     size = run.efficiency()
     low, middle = (number(float(percentile(size, q))) for q in (10, 50))
-    tails = (_per_cent(run[name]) for name in TAILS)
-    return [low, between(interval(size, 10)), middle, *tails]
+    return [low, between(interval(size, 10)), middle]
 
 
 def _per_cent(shares: np.ndarray) -> str:
@@ -113,13 +153,13 @@ def _short(run: Columns | None) -> list[str]:
     return [middle, high, share(int(np.sum(np.isfinite(total))), run.seeds)]
 
 
-def _about(plain: dict[int, Columns | None]) -> str:
-    """What was wanted, and where gradients in the posterior's own coordinates are from."""
-    efficiency, gradients = GOALS["efficiency"][NAME][0], GOALS["gradients"][NAME]
+def _about(problem: str, plain: dict[int, Columns | None]) -> str:
+    """What was wanted, and where numbers in the posterior's own coordinates are from."""
+    efficiency, gradients = GOALS["efficiency"][problem][0], GOALS["gradients"][problem]
     code = ", ".join(dict.fromkeys(run.code for run in plain.values() if run))
     return (
         f"Wanted were a 10th percentile of {number(efficiency, 2)} and, after"
         f" {plan.SHORT_WARMUPS[0]} transitions of warm-up, a 90th percentile of"
-        f" {number(gradients, 2)} gradients. Gradients in the posterior's own coordinates are those"
-        f" of [paper.md](paper.md) (code {code})."
+        f" {number(gradients, 2)} gradients. What is not measured anew in the posterior's own"
+        f" coordinates is from [paper.md](paper.md) (code {code})."
     )
