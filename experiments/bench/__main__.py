@@ -19,6 +19,7 @@ import snaper
 from experiments.paper.cells import source
 
 from . import buffers, learning, loops, overhead, parts, scale
+from .peer import CALLS
 from .problems import AUTOREGRESSION, TITLES
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results" / "bench"
@@ -67,6 +68,7 @@ def of_peers(table: str, chosen: argparse.Namespace) -> Iterator[Cell]:
 def peer(sampler: str, problem: str, chosen: argparse.Namespace) -> dict:
     """In a process of its own, where nothing was compiled before."""
     sizes = ["--warmup", str(chosen.warmup), "--draws", str(chosen.draws)]
+    sizes += ["--calls", str(chosen.calls)]
     command = [sys.executable, "-m", "experiments.bench.peer", sampler, problem, *sizes]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=chosen.patience)
@@ -112,6 +114,7 @@ def main() -> None:
     parser.add_argument("--samplers", nargs="+", default=[*SAMPLERS], choices=SAMPLERS)
     parser.add_argument("--warmup", type=int, default=1000, help="of peers")
     parser.add_argument("--draws", type=int, default=1000, help="of peers")
+    parser.add_argument("--calls", type=int, default=CALLS, help="of a peer, after its first one")
     parser.add_argument("--patience", type=float, default=600.0, help="seconds for one peer")
     parser.add_argument("--budget", type=float, default=4.0, help="seconds of a timed phase")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin nothing after")

@@ -115,7 +115,9 @@ CALLS = 9  # after the first one,
 PATIENCE = 40.0  # seconds, after which no other is begun
 
 
-def measure(name: str, problem: str, chains: int, warmup: int, draws: int) -> dict:
+def measure(
+    name: str, problem: str, chains: int, warmup: int, draws: int, calls: int = CALLS
+) -> dict:
     """Seconds of the first call, and of later ones with other seeds what their draws are worth."""
     target, x = targets.get(problem), start(problem, chains)
     jax.block_until_ready((x, target))
@@ -125,7 +127,7 @@ def measure(name: str, problem: str, chains: int, warmup: int, draws: int) -> di
     first = {"first_seconds": time.perf_counter() - began}
     first["first_processor_seconds"] = time.process_time() - busy  # of all cores
     later: list[dict] = []
-    while len(later) < CALLS and sum(each["seconds"] for each in later) < PATIENCE:
+    while len(later) < calls and sum(each["seconds"] for each in later) < PATIENCE:
         began, busy = time.perf_counter(), time.process_time()
         drawn = jax.block_until_ready(call(jax.random.key(1 + len(later))))
         took = {"seconds": time.perf_counter() - began}
@@ -142,7 +144,8 @@ def _worth(drawn: Drawn, seconds: float) -> dict:
     warm, steps = (np.asarray(each).astype(float) for each in drawn[1:])
     total = warm.sum() + steps.sum()
     looks = np.unique(np.geomspace(8, x.shape[1], 40).astype(int))
-    rhats = [float(jnp.max(ess.split_rhat(x[:, :n]))) for n in looks]
+    brought = np.asarray(x)  # for the device each length would be another program to compile
+    rhats = [float(np.max(ess.split_rhat(brought[:, :n], xp=np))) for n in looks]
     reached = [int(n) for n, rhat in zip(looks, rhats, strict=True) if rhat < 1.01]
     needed = warm.sum() + steps[: reached[0]].sum() if reached else float("inf")
     return {
@@ -163,8 +166,10 @@ def main() -> None:
     parser.add_argument("--chains", type=int, default=64)
     parser.add_argument("--warmup", type=int, default=1000)
     parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--calls", type=int, default=CALLS, help="after the first one")
     chosen = parser.parse_args()
-    found = measure(chosen.sampler, chosen.problem, chosen.chains, chosen.warmup, chosen.draws)
+    sizes = (chosen.chains, chosen.warmup, chosen.draws, chosen.calls)
+    found = measure(chosen.sampler, chosen.problem, *sizes)
     print(json.dumps(found))
 
 
