@@ -30,8 +30,8 @@ def learn(target: snaper.Target, seed: int) -> tuple[Bend, dict]:
     """From the draws of one run, and what the run took."""
     run = snaper.sample(target, seed=seed, **TAUGHT)
     x = straighten.points(run)
+    bend = straighten.learn(target, x, CHAINS)
     grad = jax.vmap(jax.grad(target.logp))(x)
-    bend = straighten.find(x, grad)
     before, after = (float(straighten.roughness(b, x, grad)) for b in (straighten.flat(x), bend))
     pivots = [target.coordinate_name(int(place)) for place in bend.pivots]
     told = {"pivots": pivots, "roughness": [before, after], "gradients": sum(run.num_gradients)}

@@ -48,8 +48,10 @@ above, in the original coordinates.
 LEARNT = """### Learnt from a run
 
 Coordinates of this kind that a run's own draws and gradients teach: pivots, like the noise above,
-are found among the coordinates, and the centres and exponents of all others are those that leave
-least roughness, which is zero for a Gaussian and more for all else ([theory.md](../theory.md)).
+are found among the coordinates by the exponents of all others that leave least roughness, which is
+zero for a Gaussian and more for all else; then centres are those of the narrow place, where the
+target is asked for gradients, and exponents halfway to what would make it as wide as the rest
+([theory.md](../theory.md)): that may leave more roughness where draws are.
 Runs of the default in what single runs of it taught (`python -m experiments.learnt_bend`), beside
 the default in plain coordinates from the first table; dispersed starts, least ESS of squares of the
 original coordinates per gradient. The tail is the part of draws where the narrowest hundredth of

@@ -128,7 +128,8 @@ MAY_IMPORT = {
     "memory": set(),
     "progress": set(),
     "bend": {"_types", "metric", "target"},
-    "straighten": {"_types", "bend", "metric", "result", "target"},
+    "probe": {"_types", "bend", "target"},
+    "straighten": {"_types", "bend", "metric", "probe", "result", "target"},
     "result": {
         "adapt",
         "arviz",

@@ -10,6 +10,7 @@ import optax
 from ._types import Positions, Scalar
 from .bend import Bend, bent_by
 from .metric import product
+from .probe import probed
 from .result import Run
 from .target import Target
 
@@ -36,7 +37,8 @@ def straightened(run: Run) -> Target:
     a small scale, no step size suits all places: chains do not enter the narrow one, or do not
     leave it. Here coordinates that others follow are found, and the others are measured in units of
     widths that follow them, by what makes the run's draws and gradients most like those of a
-    Gaussian. That takes seconds for tens of coordinates, and minutes for hundreds.
+    Gaussian, and by what the target is like in the narrow place itself. That takes seconds for tens
+    of coordinates, and minutes for hundreds.
 
     Parameters, their names, data and the posterior are as they were. What is unconstrained is in
     the new coordinates: `run.unconstrained`, `run.tuning` and arrays for `init=` of another target
@@ -47,12 +49,19 @@ def straightened(run: Run) -> Target:
         raise TypeError(
             f"straightened takes a run, as snaper.sample returns it, not {type(run).__name__}."
         )
-    target = run.target
-    x = points(run)
-    grad = _gradients(target, x, len(run.unconstrained))
+    bend = learn(run.target, points(run), at_once=len(run.unconstrained))
+    return bent_by(run.target, bend) if bend.pivots.size else run.target
+
+
+def learn(target: Target, x: Positions, at_once: int) -> Bend:
+    """From draws of it; without pivots where that would take away too little of their roughness.
+    Gradients of so many points are computed together.
+    """
+    grad = _gradients(target, x, at_once)
     bend = find(x, grad)
-    rest, whole = roughness(bend, x, grad), roughness(flat(x), x, grad)
-    return bent_by(target, bend) if bend.pivots.size and rest < HALF * whole else target
+    if not (bend.pivots.size and roughness(bend, x, grad) < HALF * roughness(flat(x), x, grad)):
+        return flat(x)
+    return _as_wide_as(x, probed(target, bend, at_once))
 
 
 def points(run: Run) -> Positions:
@@ -104,13 +113,18 @@ def find(x: Positions, grad: Positions) -> Bend:
     bend = flat(x)
     while bend.pivots.size < MOST:
         new = min(
-            (fit(_with(bend, pivot), x, grad) for pivot in _candidates(bend, x, grad)),
+            (fit(_with(bend, pivot, x), x, grad) for pivot in _candidates(bend, x, grad)),
             key=lambda each: float(roughness(each, x, grad)),
             default=bend,
         )
         if not roughness(new, x, grad) < roughness(bend, x, grad) - LEAST:
             break
         bend = new
+    return _as_wide_as(x, bend)
+
+
+def _as_wide_as(x: Positions, bend: Bend) -> Bend:
+    """With such units that straight points have a standard deviation of one."""
     return bend._replace(width=bend.width * jnp.std(bend.straight(x), axis=0))
 
 
@@ -122,10 +136,13 @@ def _candidates(bend: Bend, x: Positions, grad: Positions) -> list[int]:
     return [int(place) for place in np.argsort(-steep)[:CANDIDATES] if steep[place] > STEEP]
 
 
-def _with(bend: Bend, pivot: int) -> Bend:
-    """A pivot more, that nothing follows yet."""
-    exponents = jnp.pad(bend.exponents, ((0, 0), (0, 1)))
-    return bend._replace(pivots=jnp.append(bend.pivots, pivot), exponents=exponents)
+def _with(bend: Bend, pivot: int, x: Positions) -> Bend:
+    """A pivot more, about the middle of the points, that nothing follows yet."""
+    return bend._replace(
+        centre=bend.centre.at[pivot].set(jnp.mean(x[:, pivot])),
+        pivots=jnp.append(bend.pivots, pivot),
+        exponents=jnp.pad(bend.exponents, ((0, 0), (0, 1))),
+    )
 
 
 @jax.jit
