@@ -23,6 +23,7 @@ from .paper.settings import BEYOND
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "learnt_bend.jsonl"
 NAMES = ("brownian-bridge", "eight-schools", "funnel")
 WARMUP = 1000
+LEARNING = ("bend.py", "probe.py", "straighten.py")  # what decides coordinates
 TAUGHT = {"chains": CHAINS, "warmup": 500, "draws": 500, "progress": False}  # by such a run
 
 
@@ -54,7 +55,7 @@ def measure(name: str, runs: int, seeds: int) -> dict:
         for column, values in cells.plain(kept).items():
             columns.setdefault(column, []).extend(values)
     about = {"target": name, "warmup": WARMUP, "draws": long_run.DRAWS, "taught": taught}
-    return {**about, **columns, **cells.machine()}
+    return {**about, **columns, **cells.machine(), "learning": cells.source(LEARNING)}
 
 
 def narrowest(x: jax.Array) -> dict[str, np.ndarray]:

@@ -55,8 +55,9 @@ target is asked for gradients, and exponents halfway to what would make it as wi
 Runs of the default in what single runs of it taught (`python -m experiments.learnt_bend`), beside
 the default in plain coordinates from the first table; dispersed starts, least ESS of squares of the
 original coordinates per gradient. The tail is the part of draws where the narrowest hundredth of
-the posterior is. `snaper.straightened` gives such coordinates where they take away half of the
-roughness or more, and else leaves a target as it is.
+the posterior is. `snaper.straightened` gives such coordinates where those that leave least
+roughness leave half of it or less, and else leaves a target as it is. The second fingerprint is of
+the code that learns them.
 """
 
 
@@ -109,7 +110,7 @@ def learnt(results: Path, plain: list[dict]) -> str:
         plainly, bent = sizes
         times = f"{np.median(ours) / np.median(theirs):.2f}"
         tail = _per_cent(np.array(row["tail"])) if "tail" in row else DASH
-        where = f"{row['device']}, {row['source'][:6]}"
+        where = f"{row['device']}, {row['source'][:6]}, {row['learning'][:6]}"
         told = [", ".join(pivots), f"{before:.2f} to {after:.2f}", str(len(theirs)), *plainly]
         rows.append([row["target"], *told, seeds, *bent, times, tail, where])
     return f"{LEARNT}\n{table(heads, rows)}\n"

@@ -81,10 +81,12 @@ def machine() -> dict[str, str]:
 
 
 @cache
-def source() -> str:
-    """A fingerprint of the code that decides draws, by which cells of an older one are known."""
+def source(names: tuple[str, ...] = ALGORITHM) -> str:
+    """A fingerprint of code, by which cells of an older one are known: of what decides draws, or of
+    other files of the package.
+    """
     package = Path(snaper.__file__).parent
-    files = [path for name in ALGORITHM for path in sorted(package.glob(name))]
+    files = [path for name in names for path in sorted(package.glob(name))]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
 

@@ -12,10 +12,12 @@ from ._types import Positions, Vector
 from .bend import Bend, bent_by
 from .target import Target
 
-DEPTH = 3.0  # how far into the narrow place, in standard deviations of the pivot
-TURNS = 400  # uphill, to where points are likeliest there
+DEPTH = 3.0  # how far into the narrow place, in standard deviations of the pivot,
+STAGES = 3  # by which one goes there, so that no way is long in units of widths
+TURNS = 400  # uphill in each, to where points are likeliest
 RATE = 0.3
-AT_REST = 0.1  # gradient, in units of widths, by which one has come to the top
+AT_REST = 0.1  # gradient, in units of the widths found, by which one has come to the top
+FAR = 5.0  # from where draws are, in their standard deviations: no centre is looked for there
 STEP = 0.25  # to either side, in widths, between gradients that tell a curvature
 FLAT = 1e-3  # curvature, in units of widths, that is added: a flat coordinate hides no other
 SHARE = 0.5  # of exponents, by what is found; the rest is by draws
@@ -30,14 +32,15 @@ def probed(target: Target, bend: Bend, at_once: int) -> Bend:
     for the one that it follows most.
     """
     straight = bent_by(target, bend)
-    inward = -DEPTH * jnp.sign(jnp.sum(bend.exponents, axis=0))
+    inward = -DEPTH * jnp.sign(jnp.sum(bend.exponents * jnp.abs(bend.exponents), axis=0))
     found = [_at(straight, bend, p, inward, at_once) for p in range(bend.pivots.size)]
     tops = jnp.stack([top for top, _ in found])
     exponents = bend.exponents + jnp.stack([slope for _, slope in found], axis=1)
     most = jnp.argmax(jnp.abs(exponents), axis=1)
     centre = jnp.take_along_axis(tops, most[None], axis=0)[0]
+    near = jnp.abs(centre - bend.centre) < FAR * bend.width  # not so for NaN
     return bend._replace(
-        centre=jnp.where(jnp.isfinite(centre), centre, bend.centre),
+        centre=jnp.where(near, centre, bend.centre),
         exponents=bend.exponents + SHARE * (exponents - bend.exponents),
     )
 
@@ -48,20 +51,25 @@ def _at(straight: Target, bend: Bend, pivot: int, inward: jax.Array, at_once: in
     its exponents lack: slopes of log widths from there to where the pivot is at its centre.
     """
     follows = jnp.ones_like(bend.centre).at[bend.pivots].set(0.0)
+    place = bend.pivots[pivot]
     gradient = jax.grad(straight.logp)
     wide = jnp.zeros_like(bend.centre).at[bend.pivots].set(-inward)
-    near, deep = (
-        _top(gradient, wide.at[bend.pivots[pivot]].set(depth), follows)
-        for depth in (0.0, inward[pivot])
-    )
-    left = [jnp.max(jnp.abs(gradient(z) * follows)) for z in (near, deep)]
-    told = (follows > 0) & (left[0] < AT_REST) & (left[1] < AT_REST)  # not so for NaN
-    slope = _log_widths(gradient, deep, follows, at_once) - _log_widths(
-        gradient, near, follows, at_once
-    )
+    z = near = _top(gradient, wide.at[place].set(0.0), follows)
+    for stage in range(STAGES):
+        deeper = near.at[place].set(inward[pivot] * (stage + 1) / STAGES)
+        there = bend.bent(z).at[place].set(bend.bent(deeper)[place])  # all else as it was
+        z = _top(gradient, bend.straight(there), follows)
+    log_widths = [_log_widths(gradient, top, follows, at_once) for top in (near, z)]
+    rests = [
+        jnp.isfinite(straight.logp(top))
+        & jnp.all(jnp.abs(gradient(top)) * follows * jnp.exp(width) < AT_REST)
+        for top, width in zip((near, z), log_widths, strict=True)
+    ]
+    told = (follows > 0) & rests[0] & rests[1]
+    slope = (log_widths[1] - log_widths[0]) / inward[pivot]
     return (
-        jnp.where(told, bend.bent(deep), jnp.nan),
-        jnp.where(told & jnp.isfinite(slope), slope / inward[pivot], 0.0),
+        jnp.where(told, bend.bent(z), jnp.nan),
+        jnp.where(told & jnp.isfinite(slope), slope, 0.0),
     )
 
 

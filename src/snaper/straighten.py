@@ -42,8 +42,8 @@ def straightened(run: Run) -> Target:
 
     Parameters, their names, data and the posterior are as they were. What is unconstrained is in
     the new coordinates: `run.unconstrained`, `run.tuning` and arrays for `init=` of another target
-    do not fit. `straightened(run) is run.target` where this would take away less than half of what
-    the draws differ from a Gaussian by: then widths are not what makes the target hard.
+    do not fit. `straightened(run) is run.target` where widths that follow others account for less
+    than half of what the draws differ from a Gaussian by: then they are not what makes it hard.
     """
     if not isinstance(run, Run):
         raise TypeError(
@@ -58,10 +58,11 @@ def learn(target: Target, x: Positions, at_once: int) -> Bend:
     Gradients of so many points are computed together.
     """
     grad = _gradients(target, x, at_once)
-    bend = find(x, grad)
-    if not (bend.pivots.size and roughness(bend, x, grad) < HALF * roughness(flat(x), x, grad)):
+    bend, whole = find(x, grad), roughness(flat(x), x, grad)
+    if not (bend.pivots.size and roughness(bend, x, grad) < HALF * whole):
         return flat(x)
-    return _as_wide_as(x, probed(target, bend, at_once))
+    deep = _as_wide_as(x, probed(target, bend, at_once))
+    return deep if roughness(deep, x, grad) < whole else bend  # not so for NaN
 
 
 def points(run: Run) -> Positions:

@@ -131,6 +131,20 @@ def test_a_gaussian_is_left_as_it_is():
     assert snaper.straightened(run) is run.target
 
 
+def test_what_the_narrow_place_says_is_not_taken_where_it_makes_draws_rougher(
+    plain, group, monkeypatch
+):
+    x = straighten.points(plain)
+    found = straighten.find(x, jax.vmap(jax.grad(group.logp))(x))
+    assert found.pivots.size
+    monkeypatch.setattr(straighten, "find", lambda *given: found)  # which takes its time
+    for wrong in (-3.0, np.nan):
+        turned = found._replace(exponents=wrong * found.exponents)
+        monkeypatch.setattr(straighten, "probed", lambda *given, turned=turned: turned)
+        kept = straighten.learn(group, x, at_once=32)
+        np.testing.assert_allclose(kept.exponents, found.exponents, rtol=1e-6)
+
+
 def test_what_cannot_be_learnt_from_is_refused(plain):
     def like(**changes):
         return type(plain)(**{**vars_of(plain), **changes})
