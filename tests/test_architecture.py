@@ -29,7 +29,6 @@ MAY_IMPORT = {
         "sampler",
         "starts",
         "store",
-        "straighten",
         "target",
         "targets",
         "until",
@@ -82,7 +81,7 @@ MAY_IMPORT = {
     "config": {"_types", "adapt", "clock", "criteria", "hmc", "jitter", "slowest"},
     "nuts": {"_types", "adapt", "clock", "config", "criteria", "hmc", "jitter", "metric"},
     "sampler": {"_types", "adapt", "config", "criteria", "hmc", "target", "when"},
-    "chunk": {"_types", "config", "sampler", "target"},
+    "chunk": {"_types", "bend", "config", "sampler", "target"},
     "starts": {"_types", "hmc", "sampler", "target"},
     # Around it: what is recorded, said and shown.
     "host": set(),
@@ -119,7 +118,7 @@ MAY_IMPORT = {
         "diagnostics.findings.wording",
     },
     "diagnostics.*": {"diagnostics.*"},
-    "watch": {"_types", "config", "diagnostics.*", "sampler", "target"},
+    "watch": {"_types", "bend", "config", "diagnostics.*", "sampler", "target"},
     "until": {"diagnostics.judged"},
     "arviz": set(),
     "cache": set(),
@@ -128,11 +127,12 @@ MAY_IMPORT = {
     "memory": set(),
     "progress": set(),
     "bend": {"_types", "metric", "target"},
-    "probe": {"_types", "bend", "target"},
-    "straighten": {"_types", "bend", "metric", "probe", "result", "target"},
+    "pivots": {"target"},
+    "straighten": {"_types", "bend", "metric", "pivots", "result", "target"},
     "result": {
         "adapt",
         "arviz",
+        "bend",
         "config",
         "diagnostics.*",
         "metric",
@@ -142,7 +142,7 @@ MAY_IMPORT = {
         "watch",
     },
     # The driver.
-    "stretch": {"chunk", "config", "interrupt", "record", "sampler", "target"},
+    "stretch": {"chunk", "config", "host", "interrupt", "record", "sampler", "target"},
     "cores": {
         "_types",
         "adapt",
@@ -155,6 +155,7 @@ MAY_IMPORT = {
         "threefry",
     },
     "course": {
+        "bend",
         "config",
         "cores",
         "diagnostics.*",
@@ -164,6 +165,7 @@ MAY_IMPORT = {
         "record",
         "result",
         "sampler",
+        "straighten",
         "stretch",
         "target",
         "until",
@@ -188,12 +190,14 @@ MAY_IMPORT = {
         "progress",
         "record",
         "sampler",
+        "straighten",
         "stretch",
         "target",
         "until",
     },
     "run": {
         "arguments",
+        "bend",
         "cache",
         "config",
         "course",
@@ -230,6 +234,7 @@ MAY_IMPORT = {
     "store.standin": {"target"},
     "store.layout": {"arviz", "config", "keep", "result", "sampler", "store.arrays", "target"},
     "store.snapshot": {
+        "bend",
         "config",
         "course",
         "diagnostics.pooled",
@@ -270,7 +275,7 @@ MAY_IMPORT = {
         "sampler",
         "store.*",
     },
-    "store.claim": {"course", "interrupt", "plan", "store.*"},
+    "store.claim": {"bend", "course", "interrupt", "plan", "sampler", "store.*"},
     "resume": {
         "arguments",
         "config",
@@ -427,7 +432,6 @@ def test_public_names():
         "resume",
         "sample",
         "step",
-        "straightened",
         "targets",
     ]
     assert all(hasattr(snaper, name) for name in snaper.__all__)

@@ -9,7 +9,6 @@ from .run import sample
 from .sampler import init, step
 from .starts import InitializationError
 from .store import StoreError
-from .straighten import straightened
 from .target import Target
 from .until import Until
 
@@ -30,7 +29,6 @@ __all__ = [
     "resume",
     "sample",
     "step",
-    "straightened",
     "targets",
 ]
 __version__ = "0.10.0"

@@ -71,6 +71,13 @@ def chosen_config(preset: str | Config, *choices: Any) -> Config:
     return preset
 
 
+def learns_coordinates(coordinates: Any, preset: str | Config) -> bool:
+    """Whether a run is to learn its coordinates."""
+    if coordinates not in ("auto", "given"):
+        raise ValueError(f"coordinates must be 'auto' or 'given', not {coordinates!r}.")
+    return coordinates == "auto" and preset == "default"
+
+
 def in_blocks(chosen: Config, at_once: int) -> Config:
     """With the gradients of so many chains at a time."""
     if not isinstance(chosen.move, hmc.Move):

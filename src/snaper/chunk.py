@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from . import sampler
 from ._types import PerChain, Positions, Scalar
+from .bend import reported
 from .config import Config
 from .sampler import Info, State
 from .target import Target
@@ -134,7 +135,9 @@ def _advance(
         noise = jax.tree.map(lambda each: each[done - began], noises)
         state, info = sampler.transition(target, config, state, noise)
         slot = -(-(first + done) // thin) - first_slot
-        row = Record.of(state.chains.x, info)
+        x, lp = reported(target, state.chains.x, info.lp)
+        info = info._replace(lp=lp)
+        row = Record.of(x, info)
         record = jax.tree.map(
             lambda rows, new: jax.lax.dynamic_update_index_in_dim(rows, new, slot, 0), record, row
         )

@@ -4,9 +4,11 @@ import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import jax
 import numpy as np
 
-from . import cores, sampler
+from . import cores, sampler, straighten
+from .bend import Bend, bent_by, reported, straight
 from .config import Config
 from .diagnostics import certificate, findings
 from .diagnostics.energy import Energy, energy
@@ -17,7 +19,8 @@ from .progress import Display, Snapshot
 from .record import Recorder
 from .result import Run, Tuning
 from .sampler import State
-from .stretch import Pace, Recording, Whole, advance
+from .straighten import Looks
+from .stretch import Pace, Recording, Whole, advance, survey
 from .target import Target
 from .until import Count, Progress, Stopped, Until
 from .watch import Watch
@@ -47,7 +50,7 @@ class Course:
 
     target: Target
     config: Config
-    state: State
+    state: State  # in coordinates that may be bent
     warming: Recorder[Statistics]
     sampling: Recorder[Draws | Nothing]
     buffer: Recording
@@ -63,6 +66,8 @@ class Course:
     num_replaced: int  # starting points
     replaced_for: str  # what was wrong with the first of them
     one_start: bool  # shared by all chains
+    looks: Looks  # at coordinates
+    bend: Bend | None = None  # that chains are sampled in; None for those of the target
     keeper: Keeper = field(default_factory=Nobody)
     clock: list[float] = field(default_factory=lambda: [time.monotonic()])
     looked: int = 0  # draws at the last look at the goal
@@ -74,16 +79,50 @@ class Course:
 
     def warm_up(self, interrupt: Interrupt) -> None:
         """Learn, until warm-up is over or Ctrl-C."""
-        for size in self.pace.stretches(self.warming, self.warming.wanted, interrupt):
-            self._advance("warm-up", self.warming, size)
+        after, span = self.looks
+        for look in (look for look in after if look > self.warming.done):
+            self._warm(look - span, interrupt)
+            if not interrupt.requested:
+                self._straighten(span)
+        self._warm(self.warming.wanted, interrupt)
         if len(self.clock) == 1:  # where sampling goes on, that has begun before
             self.clock.append(time.monotonic())
+
+    def _warm(self, wanted: int, interrupt: Interrupt) -> None:
+        for size in self.pace.stretches(self.warming, wanted, interrupt):
+            self._advance("warm-up", self.warming, size)
+
+    def _straighten(self, span: int) -> None:
+        """So many transitions of warm-up; where they teach better coordinates, chains go on in
+        these, and learn all else anew.
+        """
+        self.state, places = survey(
+            self.sampled, self.config, self.state, self.warming, span, self.buffer
+        )
+        bend = straighten.learn(self.target, places, self.bend)
+        if bend is not None:
+            x, _ = self._reported()
+            chains = sampler.evaluate(bent_by(self.target, bend), straight(bend, x))
+            if np.isfinite(chains.logp).all() and np.isfinite(chains.grad).all():
+                key = jax.random.fold_in(self.state.key, self.warming.done)
+                left = self.warming.wanted - self.warming.done
+                self.bend, self.state = bend, sampler.begin(key, self.config, chains, left)
+        self._after_stretch("warm-up", self.warming)
+
+    @property
+    def sampled(self) -> Target:
+        """The target in the coordinates of the state."""
+        return self.target if self.bend is None else bent_by(self.target, self.bend)
+
+    def _reported(self) -> tuple[jax.Array, jax.Array]:
+        """Where chains are, and log densities there, in the target's coordinates."""
+        return reported(self.sampled, self.state.chains.x, self.state.chains.logp)
 
     def draw(self, interrupt: Interrupt) -> None:
         """Sample with what was learnt, until the goal is reached, a limit met, or Ctrl-C."""
         watch = self.sampling.watch = self.sampling.watch or self.new_watch()
         if self.rule is None and not interrupt.requested:
-            self.buffer = cores.drawing(self.target, self.config, self.state, self.buffer)
+            self.buffer = cores.drawing(self.sampled, self.config, self.state, self.buffer)
         while self.rule is None and not interrupt.requested:
             look_at = self.goal.next_look(self.looked, self.least)
             pace = self.pace if self.sampling.done < self.least else self.between
@@ -104,10 +143,21 @@ class Course:
     def new_watch(self) -> Watch:
         """Over draws that are to come."""
         named = self.keep == "moments"
-        return Watch(self.target, self.config, self.state, self.superchains, named, self.functions)
+        return Watch(
+            self.target,
+            self.config,
+            self.state,
+            self.superchains,
+            named,
+            self.functions,
+            self.bend,
+        )
 
     def _advance(self, phase: str, recorder: Recorder, size: int) -> None:
-        self.state = advance(self.target, self.config, self.state, recorder, size, self.buffer)
+        self.state = advance(self.sampled, self.config, self.state, recorder, size, self.buffer)
+        self._after_stretch(phase, recorder)
+
+    def _after_stretch(self, phase: str, recorder: Recorder) -> None:
         done = self.warming.done + self.sampling.done
         self.bar.show(done, lambda: self._snapshot(phase, recorder))
         self.keeper.after_stretch(self)
@@ -147,7 +197,7 @@ class Course:
         unlearnt = self.tuned and self.warming.done == 0
         metric = self.config.adapt.metric
         choice = "as given" if unlearnt else metric.describe(self.state.adapt.metric)
-        return Tuning.of(sampler.learnt(self.config, self.state), choice)
+        return Tuning.of(sampler.learnt(self.config, self.state), choice, self.bend)
 
     def _progress(self) -> Progress:
         elapsed = time.monotonic() - self.clock[1]
@@ -171,7 +221,7 @@ class Course:
         """The plain numbers that findings are made of."""
         warming, sampling, state, config = self.warming, self.sampling, self.state, self.config
         draws = max(sampling.done, 1)
-        logp = np.asarray(state.chains.logp)
+        x, logp = map(np.asarray, self._reported())
         watch = sampling.watch
         mixing = None if watch is None else watch.coordinates()
         asked = None if watch is None or self.functions is None else watch.asked()
@@ -204,7 +254,7 @@ class Course:
             held_short=bool(sampler.is_held_short(config, state)),
             flat=self._flat(),
             outward=_outward(state),
-            ends=np.asarray(state.chains.x),
+            ends=x,
             mixing=mixing,
             asked=asked,
             converged=stopped.rule == "converged",

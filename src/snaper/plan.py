@@ -5,12 +5,14 @@ to go on.
 from dataclasses import dataclass
 
 from . import progress as display
+from . import straighten
 from .config import Config
 from .course import Course
 from .diagnostics import functions
 from .keep import TRACES, Draws, Nothing, Statistics
 from .record import Recorder, num_kept
 from .sampler import State
+from .straighten import Looks
 from .stretch import Pace, Whole, buffer
 from .target import Target
 from .until import FIRST_LOOK, LONGEST, Count, Until
@@ -34,6 +36,7 @@ class Plan:
     num_replaced: int  # starting points
     replaced_for: str  # what was wrong with the first of them
     one_start: bool  # shared by all chains
+    straighten: bool  # whether coordinates are learnt
 
     def course(
         self, target: Target, config: Config, state: State, progress: bool, followed: bool = True
@@ -51,13 +54,15 @@ class Plan:
         else:
             statistics, kept = Statistics(self.chains, TRACES), Nothing(*shape)
         timed = until is None or until.max_seconds is not None or self.chunk is not None
+        record = buffer(self.chains, target, None if until is None else LONGEST)
+        sizes = (self.warmup, self.chains, target.dim, record.slots)
         return Course(
             target=target,
             config=config,
             state=state,
             warming=Recorder(self.chains, self.warmup, 1, statistics),
             sampling=Recorder(self.chains, goal.max_draws, self.thin, kept),
-            buffer=buffer(self.chains, target, None if until is None else LONGEST),
+            buffer=record,
             pace=pace,
             between=pace if timed else Whole(),
             bar=display.start(self.warmup + goal.max_draws, progress, certain=until is None),
@@ -70,6 +75,7 @@ class Plan:
             num_replaced=self.num_replaced,
             replaced_for=self.replaced_for,
             one_start=self.one_start,
+            looks=straighten.looks(*sizes) if self.straighten else Looks((), 0),
         )
 
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .adapt import Hyperparams
+from .bend import Bend
 from .config import Config
 from .diagnostics.certificate import Certificate, Untold
 from .diagnostics.ess import ess_of_squares
@@ -38,6 +39,7 @@ class Tuning:
     width: float = 1.0  # of the target where the metric has length one
     choice: str = ""  # which metric, and why
     alternation: float = 0.0  # of kicks
+    bend: Bend | None = None  # coordinates that metric, mean and direction are in; None: as given
 
     def __getitem__(self, name: str):
         return getattr(self, name)
@@ -46,7 +48,7 @@ class Tuning:
         return [entry.name for entry in fields(self)]
 
     @classmethod
-    def of(cls, hyper: Hyperparams, choice: str) -> "Tuning":
+    def of(cls, hyper: Hyperparams, choice: str, bend: Bend | None) -> "Tuning":
         return cls(
             float(hyper.step_size),
             float(hyper.trajectory_length),
@@ -56,6 +58,7 @@ class Tuning:
             float(hyper.width),
             choice,
             float(hyper.alternation),
+            bend,
         )
 
     def hyperparams(self, dtype) -> Hyperparams:

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 from . import arguments, sampler
+from .bend import bent_by, straight
 from .cache import kept_in
 from .config import Config
 from .course import Course
@@ -34,6 +35,7 @@ def sample(
     criterion: str | Criterion | Slowest = "auto",
     preset: str | Config = "default",
     metric: str = "auto",
+    coordinates: str = "auto",
     target_accept: float = 0.8,
     max_leapfrog: int = 1000,
     init: Any = None,
@@ -68,6 +70,10 @@ def sample(
         metric: "auto" is dense up to 512 dimensions and low-rank beyond, where correlations
             promise to pay, else diagonal; or "dense" (from points and gradients), "covariance"
             (from points alone), "low-rank", "diagonal", "identity".
+        coordinates: "auto" learns from 400 transitions of warm-up or more, in up to 512 dimensions,
+            whether widths of coordinates follow others, as those of effects follow their scale, and
+            if so samples in units of them; "given" leaves coordinates as they are. Results are in
+            the given ones either way. The paper's preset, and a `tuning`, leave them too.
         target_accept: harmonic mean of acceptance over chains that the step size is tuned for.
         max_leapfrog: the most leapfrog steps that one transition may take.
         init: starting points; see `snaper.starts.find`.
@@ -103,6 +109,7 @@ def sample(
     until = None if until is None else arguments.until(until, chains, chunk)
     if keep not in ("draws", "moments"):
         raise ValueError(f"keep must be 'draws' or 'moments', not {keep!r}.")
+    learns = arguments.learns_coordinates(coordinates, preset) and tuning is None
     groups = None if superchains is None else arguments.groups(superchains, chains)
     target = as_target(model, args, model_kwargs or {})
     chosen = arguments.chosen_config(preset, criterion, metric, target_accept, max_leapfrog)
@@ -125,9 +132,14 @@ def sample(
             num_replaced=start.num_replaced,
             replaced_for=start.why,
             one_start=start.all_one,
+            straighten=learns,
         )
-        state = sampler.init(key_run, target, chosen, start.x, warmup, given)
+        bend = None if tuning is None else tuning.bend
+        sampled = target if bend is None else bent_by(target, bend)
+        x = start.x if bend is None else straight(bend, start.x)
+        state = sampler.init(key_run, sampled, chosen, x, warmup, given)
         course, interrupt = plan.course(target, chosen, state, progress), Interrupt()
+        course.bend = bend
         kept = num_kept(least, thin) if keep == "draws" else 0
         too_much = arguments.too_much(target, chosen, chains, course.buffer.slots, kept)
         if too_much is not None:

@@ -1,95 +1,80 @@
-"""Learn from a run in which coordinates its target would be easier: see docs/theory.md."""
+"""Learn from where chains were in which coordinates a target is easier: see docs/theory.md."""
 
 from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
+from . import pivots
 from ._types import Positions, Scalar
-from .bend import Bend, bent_by
+from .bend import ALONE, Bend, log_softplus
 from .metric import product
-from .probe import probed
-from .result import Run
+from .result import constrain
 from .target import Target
 
+SHARES = (0.4, 0.7)  # of warm-up, after which coordinates are learnt,
+WARMUP = 400  # if it has so many transitions or more,
+SPAN = 128  # from at most so many
 DIMS = 512  # coordinates, at most: time grows with their third power
-POINTS = 8192  # draws that are looked at, at most;
-WORK = 2e8  # fewer where these times the squared dimension are more,
-PER_DIM = 8  # but not fewer than so many times the dimension
-MOST = 8  # pivots
-CANDIDATES = 3  # for each, by how much widths follow them,
-STEEP = 0.02  # if they do
-LEAST = 0.05  # roughness that a pivot takes away
-FOLLOWS = 0.2  # exponent, for a pivot's standard deviation, of what is none itself
+POINTS = 5120  # draws that are looked at, at most;
+WORK = 1e7  # fewer where these times the squared dimension are more,
+PER_DIM = 10  # but not fewer than so many times the dimension
+HELD = 5  # one in so many is not learnt from, but judged by
+ROUGH = 0.25  # roughness below which there is nothing to gain
+WORSE = 0.05  # roughness more than before that newer coordinates may leave: they saw more
 HALF = 0.5  # of the roughness is to go, or this is not what the target is rough by
-TURNS = 500
-RATE = 0.03
-RIDGE = 1e-3  # on exponents
-_TINY = 1e-30
+TURNS = 60
+RATE = 0.15
+RIDGE = 1e-5  # on what is learnt; on exponents more
+ON_EXPONENTS = 2.5
 
 
-def straightened(run: Run) -> Target:
-    """The run's target in coordinates whose widths do not follow each other, to sample anew.
-
-    Where some coordinates are narrow for small values of another, as the effects of a group are for
-    a small scale, no step size suits all places: chains do not enter the narrow one, or do not
-    leave it. Here coordinates that others follow are found, and the others are measured in units of
-    widths that follow them, by what makes the run's draws and gradients most like those of a
-    Gaussian, and by what the target is like in the narrow place itself. That takes seconds for tens
-    of coordinates, and minutes for hundreds.
-
-    Parameters, their names, data and the posterior are as they were. What is unconstrained is in
-    the new coordinates: `run.unconstrained`, `run.tuning` and arrays for `init=` of another target
-    do not fit. `straightened(run) is run.target` where widths that follow others account for less
-    than half of what the draws differ from a Gaussian by: then they are not what makes it hard.
+class Looks(NamedTuple):
+    """When coordinates are learnt: after these transitions of warm-up, from where chains were in so
+    many before.
     """
-    if not isinstance(run, Run):
-        raise TypeError(
-            f"straightened takes a run, as snaper.sample returns it, not {type(run).__name__}."
-        )
-    bend = learn(run.target, points(run), at_once=len(run.unconstrained))
-    return bent_by(run.target, bend) if bend.pivots.size else run.target
+
+    after: tuple[int, ...]
+    span: int
 
 
-def learn(target: Target, x: Positions, at_once: int) -> Bend:
-    """From draws of it; without pivots where that would take away too little of their roughness.
-    Gradients of so many points are computed together.
+def looks(warmup: int, chains: int, dim: int, slots: int) -> Looks:
+    """Such that there is time before, to arrive, and after, to tune; and points enough. What is
+    learnt first lets chains see more to learn from.
     """
-    grad = _gradients(target, x, at_once)
-    bend, whole = find(x, grad), roughness(flat(x), x, grad)
-    if not (bend.pivots.size and roughness(bend, x, grad) < HALF * whole):
-        return flat(x)
-    deep = _as_wide_as(x, probed(target, bend, at_once))
-    return deep if roughness(deep, x, grad) < whole else bend  # not so for NaN
+    span = min(-(-POINTS // chains), SPAN, slots, warmup // len(SHARES) ** 2)
+    enough = warmup >= WARMUP and dim <= DIMS and chains * span >= PER_DIM * dim
+    return Looks(tuple(int(share * warmup) for share in SHARES) if enough else (), span)
 
 
-def points(run: Run) -> Positions:
-    """Draws of all chains, as many as are worth their time, [point, dim]."""
-    if run.keep != "draws":
-        raise ValueError("This run kept no draws to learn from: sample with keep='draws'.")
-    chains, draws, dim = run.unconstrained.shape
-    if dim > DIMS:
-        raise ValueError(
-            f"Only up to {DIMS} coordinates can be straightened, and this target has {dim}: write "
-            "parameters as multiples of what rules their width, in the model itself."
-        )
-    least = PER_DIM * dim
-    if chains * draws < least:
-        raise ValueError(
-            f"Straightening {dim} coordinates takes {least} draws of all chains together or more, "
-            f"but there are {chains * draws}: sample with more draws=."
-        )
-    wanted = max(min(POINTS, WORK / dim**2), least)
-    x = run.unconstrained.reshape(-1, dim)[:: max(1, int(chains * draws / wanted))]
-    same = np.ptp(x, axis=0) == 0
-    if same.any():
-        where = run.target.coordinate_name(int(np.argmax(same)))
-        raise ValueError(f"{where} is the same in all draws: see run.findings, and sample anew.")
-    return jnp.asarray(x)
+def learn(target: Target, places: np.ndarray, before: Bend | None = None) -> Bend | None:
+    """From where chains were, [step, chain, dim]; None where that would take away too little of the
+    roughness there, or less than `before` does.
+    """
+    chains, dim = places.shape[1:]
+    wanted = max(min(POINTS, WORK / dim**2), PER_DIM * dim)
+    points = np.swapaxes(places, 0, 1).reshape(-1, dim)  # the last are of other chains
+    points = points[:: max(1, int(len(points) / wanted))]
+    if not (np.isfinite(points).all() and np.ptp(points, axis=0).all()):
+        return None
+    x = jnp.asarray(points)
+    grad = gradients(target, x, chains)
+    first = _first(target, points, np.asarray(grad))
+    if first is None:
+        return None
+    kept = len(points) - len(points) // HELD
+    bend = _fitted(*first, x, grad, kept)
+    held = points[kept:], np.asarray(grad)[kept:]
+    rest = float(roughness(bend, *held))  # comparisons are false for NaN
+    enough = rest < HALF * plain_roughness(*held)
+    better = before is None or rest < float(roughness(before, *held)) + WORSE
+    return bend if enough and better else None
 
 
+@jax.jit
 def roughness(bend: Bend, x: Positions, grad: Positions) -> Scalar:
     r"""$\log(\mathrm{tr}(\mathrm{Cov}[z]\,\mathrm{E}[s s^T]) / d)$ of points, with gradients s of
     the log density of z: zero for a Gaussian, more for all else, in whatever units.
@@ -101,77 +86,67 @@ def roughness(bend: Bend, x: Positions, grad: Positions) -> Scalar:
     return jnp.log(jnp.sum(product(z.T, z) / count * product(score.T, score) / count) / dim)
 
 
-def flat(x: Positions) -> Bend:
-    """No bend, of points like these."""
-    nothing = jnp.zeros((x.shape[1], 0), x.dtype)
-    return Bend(jnp.mean(x, axis=0), jnp.std(x, axis=0), jnp.zeros(0, int), nothing)
+def plain_roughness(x: np.ndarray, grad: np.ndarray) -> float:
+    """The same in the coordinates that there are."""
+    x, grad = (np.asarray(each, float) for each in (x - x.mean(axis=0), grad))
+    count, dim = x.shape
+    return float(np.log(np.sum((x.T @ x / count) * (grad.T @ grad / count)) / dim))
 
 
-def find(x: Positions, grad: Positions) -> Bend:
-    """One pivot after the other, each the best of those that widths follow most then, as long as
-    roughness falls; what follows a pivot is none itself. Widths are then those of the points.
+def _first(target: Target, x: np.ndarray, grad: np.ndarray) -> tuple[Bend, jax.Array] | None:
+    """Where to begin, and who may follow whom, [dim, pivot]; None where nobody follows, or all is
+    nearly Gaussian.
     """
-    bend = flat(x)
-    while bend.pivots.size < MOST:
-        new = min(
-            (fit(_with(bend, pivot, x), x, grad) for pivot in _candidates(bend, x, grad)),
-            key=lambda each: float(roughness(each, x, grad)),
-            default=bend,
-        )
-        if not roughness(new, x, grad) < roughness(bend, x, grad) - LEAST:
-            break
-        bend = new
-    return _as_wide_as(x, bend)
-
-
-def _as_wide_as(x: Positions, bend: Bend) -> Bend:
-    """With such units that straight points have a standard deviation of one."""
-    return bend._replace(width=bend.width * jnp.std(bend.straight(x), axis=0))
-
-
-def _candidates(bend: Bend, x: Positions, grad: Positions) -> list[int]:
-    """For a pivot more."""
-    taken = np.max(np.abs(bend.exponents), axis=1, initial=0.0) > FOLLOWS
-    taken[np.asarray(bend.pivots)] = True
-    steep = np.where(taken, 0.0, steepness(bend, x, grad))
-    return [int(place) for place in np.argsort(-steep)[:CANDIDATES] if steep[place] > STEEP]
-
-
-def _with(bend: Bend, pivot: int, x: Positions) -> Bend:
-    """A pivot more, about the middle of the points, that nothing follows yet."""
-    return bend._replace(
-        centre=bend.centre.at[pivot].set(jnp.mean(x[:, pivot])),
-        pivots=jnp.append(bend.pivots, pivot),
-        exponents=jnp.pad(bend.exponents, ((0, 0), (0, 1))),
+    count, dim = x.shape
+    if not plain_roughness(x, grad) > ROUGH + np.log1p(dim / count):  # so for NaN, too
+        return None
+    kinds = pivots.kinds(target, np.asarray(x, float), constrain(target, x))
+    features = np.where(kinds.is_softplus, log_softplus(x), x).astype(float)
+    found = pivots.find(grad * x.std(axis=0, dtype=float), features, kinds.is_positive)
+    if not found.edges.any():
+        return None
+    features = features[:, found.pivots]
+    exponents = np.zeros((2, dim, len(found.pivots)), x.dtype)
+    exponents[1] = -2.0 * found.slopes / features.std(axis=0)
+    fields: dict[str, Any] = dict(
+        width=x.std(axis=0),
+        centres=np.tile(x.mean(axis=0), (2, 1)),
+        leans=np.zeros((2, dim), x.dtype),
+        offsets=np.full((2, dim), ALONE, x.dtype),
+        exponents=exponents,
+        pivots=found.pivots,
+        middles=features.mean(axis=0).astype(x.dtype),
+        is_softplus=kinds.is_softplus[found.pivots],
     )
+    return Bend(**jax.tree.map(jnp.asarray, fields)), jnp.asarray(found.edges, x.dtype)
 
 
-@jax.jit
-def steepness(bend: Bend, x: Positions, grad: Positions) -> jax.Array:
-    """How much the widths of all others follow each coordinate, where points are straight by what
-    is known: squared slopes of log widths, which points and gradients tell half each.
+@partial(jax.jit, static_argnums=4)
+def _fitted(first: Bend, edges: jax.Array, x: Positions, grad: Positions, kept: int) -> Bend:
+    """To so many of the points, in such units that straight points have a standard deviation of
+    one.
     """
-    z = bend.straight(x)
-    score = bend.score(z, grad)
-    away = jnp.maximum(jnp.abs(z - jnp.median(z, axis=0)), _TINY)
-    log_width = 0.5 * (jnp.log(away) - jnp.log(jnp.maximum(jnp.abs(score), _TINY)))
-    unit = (z - jnp.mean(z, axis=0)) / jnp.std(z, axis=0)
-    slopes = product((log_width - jnp.mean(log_width, axis=0)).T, unit) / len(x)
-    return jnp.sum((slopes * (1.0 - jnp.eye(len(slopes), dtype=z.dtype))) ** 2, axis=0)
+    bend = fit(first, edges, x[:kept], grad[:kept])
+    times = jnp.std(bend.straight(x), axis=0)
+    return bend._replace(width=bend.width * times, leans=bend.leans / times)
 
 
-@jax.jit
-def fit(first: Bend, x: Positions, grad: Positions) -> Bend:
+def fit(first: Bend, edges: jax.Array, x: Positions, grad: Positions) -> Bend:
     """The bend with these pivots that leaves least roughness, from one to begin with."""
-    follows = jnp.ones_like(first.centre).at[first.pivots].set(0.0)
+    follows = jnp.max(edges, axis=1)
 
-    def bend(free) -> Bend:
-        shift, exponents = free
-        centre = first.centre + first.width * shift * follows
-        return first._replace(centre=centre, exponents=exponents * follows[:, None])
+    def bend(free: Any) -> Bend:
+        return first._replace(
+            centres=first.centres + first.width * free["centres"] * follows,
+            leans=free["leans"] * follows,
+            offsets=ALONE + free["offsets"] * follows,
+            exponents=free["exponents"] * edges,
+        )
 
-    def loss(free):
-        return roughness(bend(free), x, grad) + RIDGE * jnp.sum(free[1] ** 2)
+    def loss(free: Any) -> Scalar:
+        size = sum(jnp.sum(each**2) for each in free.values())
+        size += (ON_EXPONENTS - 1.0) * jnp.sum(free["exponents"] ** 2)
+        return roughness(bend(free), x, grad) + RIDGE * size
 
     adam = optax.adam(optax.cosine_decay_schedule(RATE, TURNS))
 
@@ -180,12 +155,13 @@ def fit(first: Bend, x: Positions, grad: Positions) -> Bend:
         change, state = adam.update(jax.grad(loss)(free), state)
         return (optax.apply_updates(free, change), state), None
 
-    free = (jnp.zeros_like(first.centre), first.exponents)
+    none = jnp.zeros_like(first.leans)
+    free = {"centres": none, "leans": none, "offsets": none, "exponents": first.exponents}
     (free, _), _ = jax.lax.scan(turn, (free, adam.init(free)), length=TURNS)
     return bend(free)
 
 
 @partial(jax.jit, static_argnums=2)
-def _gradients(target: Target, x: Positions, at_once: int) -> Positions:
-    """Of as many points at once as a run has chains, whose memory is then enough."""
+def gradients(target: Target, x: Positions, at_once: int) -> Positions:
+    """Of as many points at once as there are chains, whose memory is then enough."""
     return jax.lax.map(jax.grad(target.logp), x, batch_size=at_once)

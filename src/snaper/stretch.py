@@ -8,6 +8,7 @@ import numpy as np
 from . import chunk
 from .chunk import Record, Tally
 from .config import Config
+from .host import brought
 from .interrupt import Interrupt
 from .record import Recorder
 from .sampler import State
@@ -92,6 +93,21 @@ def buffer(num_chains: int, target: Target, longest: int | None) -> Buffer:
     """For stretches that are at most so long."""
     room = chunk.capacity(num_chains, target.dim, target.dtype.itemsize)
     return Buffer(room if longest is None else min(room, longest))
+
+
+def survey(
+    target: Target,
+    config: Config,
+    state: State,
+    recorder: Recorder,
+    num_steps: int,
+    buffer: Recording,
+) -> tuple[State, np.ndarray]:
+    """A stretch that fits into the buffer, recorded, and where chains were, [step, chain, dim]."""
+    state, record, tally = buffer.advance(target, config, state, recorder.done, num_steps, 1)
+    x = np.array(brought(record.x)[:num_steps])  # before it is written anew
+    recorder.append(record, tally, num_steps)
+    return state, x
 
 
 def advance(

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from ._types import Vector
+from ._types import Positions, Vector
+from .bend import Bend, bent
 from .config import Config
 from .diagnostics import certificate, functions, judged, pooled, stream
 from .diagnostics.certificate import Bound, Untold
@@ -32,6 +33,7 @@ class Watch:
         superchains: how many groups of chains began at one point each; None for no groups.
         named: whether to follow the named parameters too, as the log density sees them.
         functions: what the run is to be judged by; None for its coordinates.
+        bend: the coordinates that chains are sampled in; None for the target's own.
     """
 
     def __init__(
@@ -42,16 +44,23 @@ class Watch:
         superchains: int | None,
         named: bool,
         functions: Functions | None,
+        bend: Bend | None = None,
     ):
-        hyper = learnt(config, state)
+        hyper, x = learnt(config, state), state.chains.x
         scalar = certificate.scalar(config.criterion, hyper.direction)
         self.has_scalar = scalar is not None
         self._scalar, self._direction = scalar or (stream.nobody, hyper.direction)
-        self._target, self._centre, self._superchains = target, hyper.mean, superchains
-        self._stream = stream.init(state.chains.x)
+        self._centre = hyper.mean
+        if bend is not None:
+            x, self._centre = bent(bend, x), bent(bend, hyper.mean)
+            if scalar is not None:
+                self._scalar = _STRAIGHT[scalar[0]]
+                self._direction = (bend, self._centre, hyper.mean, scalar[1])
+        self._target, self._superchains = target, superchains
+        self._stream = stream.init(x)
         self._named = pooled.init(target) if named else None
         self._look: stream.Look | None = None
-        self._asked = None if functions is None else _Asked(target, functions, state)
+        self._asked = None if functions is None else _Asked(target, functions, x)
 
     def add(self, x: jax.Array, count: int) -> jax.Array:
         """Take in the first `count` rows of x [slot, chain, dim]; returns the criterion's scalar of
@@ -117,8 +126,8 @@ class Watch:
 class _Asked:
     """A stream of functions' values."""
 
-    def __init__(self, target: Target, chosen: Functions, state: State):
-        values = functions.at(target, state.chains.x, chosen.of)
+    def __init__(self, target: Target, chosen: Functions, x: Positions):
+        values = functions.at(target, x, chosen.of)
         self._target, self._chosen = target, chosen
         self._centre = functions.centre(values)
         self._stream = stream.init(values)
@@ -146,6 +155,22 @@ class _Asked:
     def judged(self, superchains: int | None) -> Judged:
         look = stream.look(self._stream, self._centre, superchains=superchains)
         return judged.functions(jax.device_get(look), self._chosen.names.__getitem__)
+
+
+def _straight(scalar: stream.ScalarOf):
+    """A scalar of the coordinates that chains are sampled in, from where they are in others."""
+
+    def of(rows: jax.Array, about: tuple[Bend, Vector, Vector, Vector]) -> jax.Array:
+        bend, centre, mean, direction = about
+        return scalar(bend.straight(rows + centre) - mean, direction)
+
+    return of
+
+
+# One function for each, since what is compiled goes by which function it is.
+_STRAIGHT: dict[stream.ScalarOf, stream.ScalarOf] = {
+    each: _straight(each) for each in (certificate.along, certificate.radius)
+}
 
 
 def _window(x: jax.Array) -> int:

@@ -8,7 +8,7 @@ where the mean is far larger than the spread.
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,10 @@ from .rhat import Part
 
 BLOCKS = 8
 
-ScalarOf = Callable[[jax.Array, Vector], jax.Array]
-"""The criterion's scalar of positions [..., dim] relative to the centre, along a direction."""
+ScalarOf = Callable[[jax.Array, Any], jax.Array]
+"""The criterion's scalar of positions [..., dim] relative to the centre, along a direction, or by
+whatever else it goes by.
+"""
 
 
 class Lagged(NamedTuple):
@@ -82,7 +84,7 @@ def update(
     x: jax.Array,
     count: Scalar,
     centre: Vector,
-    direction: Vector,
+    direction: Any,
     scalar: ScalarOf,
     window: int = 1,
 ) -> tuple[Stream, jax.Array]:
@@ -115,7 +117,7 @@ def _add(
     rows: jax.Array,
     f: jax.Array,
     scalar: ScalarOf,
-    direction: Vector,
+    direction: Any,
     offset: Scalar,
     take: Scalar,
 ) -> Stream:
@@ -254,6 +256,6 @@ def _lag_one(lagged: Lagged, count: Scalar) -> jax.Array:
     return jnp.where((variance > 0) & (count > 1), 1.0 - ratio, jnp.nan)
 
 
-def nobody(y: jax.Array, direction: Vector) -> PerChain:
+def nobody(y: jax.Array, direction: Any) -> PerChain:
     """The scalar of a criterion that has none."""
     return jnp.zeros(y.shape[:-1], y.dtype)

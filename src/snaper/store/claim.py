@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from .. import sampler
+from ..bend import bent
 from ..course import Course
 from ..interrupt import Interrupt
 from ..plan import Plan
@@ -36,7 +38,10 @@ class Claim:
         for path, values in layout.fixed(target, chosen.specs).items():
             arrays.fill(path, values)
         told = header.of(target, config, plan, chosen)
-        starts = header.starts(target, state.chains)
+        chains = state.chains
+        if course.bend is not None:
+            chains = sampler.evaluate(target, bent(course.bend, chains.x))
+        starts = header.starts(target, chains)
         writer = Writer(self._root, arrays, told, starts, {}, interrupt)
         writer.begin(course)
         return writer

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import sampler
+from ..bend import Bend
 from ..config import Config
 from ..course import Course
 from ..diagnostics.pooled import Pooled
@@ -18,11 +19,14 @@ from ..watch import Past, Watch
 from .tree import flatten, rebuild
 
 Arrays = dict[str, np.ndarray]
+_BEND = "bend."
 
 
 def take(course: Course) -> tuple[dict[str, Any], Arrays]:
     """All that a run has come to, but what is kept of each transition."""
     arrays = flatten(course.state, "state")
+    if course.bend is not None:
+        arrays |= {f"{_BEND}{name}": np.asarray(a) for name, a in course.bend._asdict().items()}
     description: dict[str, Any] = {
         "key": str(jax.random.key_impl(course.state.key)),
         "rule": course.rule,
@@ -56,6 +60,8 @@ def restore(course: Course, description: dict[str, Any], arrays: Arrays, ended: 
         for key, each in _sums(recorder).items():
             value = arrays[f"{name}.{key}"] if np.ndim(each) else description[name][key]
             setattr(recorder, key, np.array(value) if np.ndim(each) else value)
+    if f"{_BEND}{Bend._fields[0]}" in arrays:
+        course.bend = Bend(*(jnp.asarray(arrays[f"{_BEND}{name}"]) for name in Bend._fields))
     course.rule, course.looked = description["rule"], description["looked"]
     warm, sampled = description["seconds"]
     now = time.monotonic()
@@ -71,7 +77,13 @@ def _watch(course: Course, arrays: Arrays, named: dict[str, list[int]]) -> Watch
     tell them.
     """
     watch = Watch(
-        course.target, course.config, course.state, course.superchains, False, course.functions
+        course.target,
+        course.config,
+        course.state,
+        course.superchains,
+        False,
+        course.functions,
+        course.bend,
     )
     pooled = None
     if course.keep == "moments":
