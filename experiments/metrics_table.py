@@ -1,5 +1,5 @@
 """The page `docs/results/metrics.md`, from what `metrics.py`, `straightened.py`,
-`squares.py` and `learnt_bend.py` wrote.
+`squares.py` and `coordinates.py` wrote.
 
 python -m experiments.metrics_table
 """
@@ -157,11 +157,10 @@ def page(results: Path = RESULTS) -> str:
     sizes = f"1000 transitions of warm-up. Measured on: {'; '.join(devices)}."
     compared = f"{HEADING}\n{sizes}\n\n{by_chains(measured)}\n\n{by_criterion(measured)}"
     attempts = f"{TRIED}\n{tried(rows(results / 'tried.jsonl'))}\n"
-    default = [row for row in measured if row["variant"] == "auto" and row["chains"] == 64]
     elsewhere = (
         straightened_table.section(results),
         straightened_table.of_squares(results),
-        straightened_table.learnt(results, default),
+        straightened_table.learnt(results),
     )
     return "\n".join((compared, attempts, *elsewhere))
 

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from snaper import targets
-from snaper.bend import Bend, bent_by
+from snaper.bend import ALONE, Bend, bent_by
 from snaper.targets._data import load
 
 from .paper import cells, long_run, plan, problems, short_run, tails
@@ -56,9 +56,13 @@ def bend(centres: str, exponent: float) -> Bend:
     observed = np.pad(data["observed"], 1)  # with both scales
     centre = np.where(observed, np.pad(np.where(data["observed"], around, 0.0), 1), 0.0)
     centre[NOISE] = tails.narrow_below(0.5)
-    pivots = jnp.asarray([centre.size + NOISE])
-    exponents = jnp.asarray(exponent * observed[:, None], float)
-    return Bend(jnp.asarray(centre, float), jnp.ones(centre.size), pivots, exponents)
+    both = (2, centre.size)
+    exponents = np.zeros((*both, 1))
+    exponents[..., 0] = -2 * exponent * observed  # of precisions
+    fields = (np.ones(centre.size), np.tile(centre, (2, 1)), np.zeros(both), np.full(both, ALONE))
+    floats = (jnp.asarray(each, float) for each in (*fields, exponents))
+    pivots, middle = jnp.asarray([centre.size + NOISE]), jnp.asarray(centre[[NOISE]], float)
+    return Bend(*floats, pivots, middle, jnp.asarray([False]))
 
 
 def problem(centres: str, exponent: float) -> str | Problem:

@@ -1,5 +1,5 @@
 """What other coordinates give, as a section of a page: from what `straightened.py`, `squares.py`
-and `learnt_bend.py` wrote.
+and `coordinates.py` wrote.
 """
 
 import json
@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from . import squares, straightened
+from . import coordinates, squares, straightened
 from .paper import plan, short_run
 from .paper.beyond import GOALS
 from .paper.markdown import DASH, between, number, share, table
 from .paper.percentiles import interval, percentile
 from .paper.results import Columns, Results
 from .paper.settings import BEYOND
+from .paper.tables import STRAIGHT
 from .straightened import TAILS
 
 SIZES = ("seeds", "10th", "95 % interval", "median")
@@ -45,19 +46,16 @@ square of a standard normal. Here each scale is sampled as such a root, of eithe
 from which trajectories come back slowly; its root has none, and passes through zero. Measured as
 above, in the original coordinates.
 """
-LEARNT = """### Learnt from a run
+LEARNT = """### Learnt while warming up
 
-Coordinates of this kind that a run's own draws and gradients teach: pivots, like the noise above,
-are found among the coordinates by the exponents of all others that leave least roughness, which is
-zero for a Gaussian and more for all else; then centres are those of the narrow place, where the
-target is asked for gradients, and exponents halfway to what would make it as wide as the rest
-([theory.md](../theory.md)): that may leave more roughness where draws are.
-Runs of the default in what single runs of it taught (`python -m experiments.learnt_bend`), beside
-the default in plain coordinates from the first table; dispersed starts, least ESS of squares of the
-original coordinates per gradient. The tail is the part of draws where the narrowest hundredth of
-the posterior is. `snaper.straightened` gives such coordinates where those that leave least
-roughness leave half of it or less, and else leaves a target as it is. The second fingerprint is of
-the code that learns them.
+What `sample` does by default: after 0.4 and 0.7 of warm-up it finds out, from where chains were and
+from gradients there, which widths follow which coordinates, by what powers, and goes on in units of
+them ([theory.md](../theory.md)): `python -m experiments.coordinates`. Beside it the same with
+coordinates as given. Brownian Bridge and Sparse Logistic Regression are by the paper's protocol,
+from the prior mean, with 5000 transitions of warm-up, and gradients to a classic R-hat below the
+threshold after short ones; the others from dispersed starts, with 1000. Least ESS of squares of the
+given coordinates per gradient. The tail is the part of draws where the narrowest hundredth of the
+posterior is. The second fingerprint is of the code that learns coordinates.
 """
 
 
@@ -93,27 +91,52 @@ def of_squares(results: Path) -> str:
     return f"{SQUARES}\n{_about(squares.NAME, plain)}\n\n{table(heads, rows)}\n"
 
 
-def learnt(results: Path, plain: list[dict]) -> str:
-    """`plain` are rows of the default in plain coordinates."""
-    path = results / "learnt_bend.jsonl"
-    there = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    efficiency = {row["target"]: np.array(row["efficiency"]) for row in plain}
-    heads = ["target", "pivots", "roughness", "plain: seeds", "10th", "median", "learnt: seeds"]
-    heads += ["10th", "median", "ratio of medians", "tail", "measured on"]
+def learnt(results: Path) -> str:
+    """Of the paper's posteriors and of others."""
+    paper = Results(results / "paper")
+    after = [f"gradients after {warmup}, 90th: given" for warmup in plan.SHORT_WARMUPS]
+    heads = ["target", "pivots", "given: seeds", "10th", "median", "learnt: seeds", "10th"]
+    heads += ["95 % interval", "median", "ratio of 10ths", "of medians", "tail"]
+    heads += [head for given in after for head in (given, "learnt")] + ["measured on"]
     rows = []
-    for row in map(json.loads, there):
-        before, after = np.mean([run["roughness"] for run in row["taught"]], axis=0)
-        ours, theirs = np.array(row["efficiency"]), efficiency[row["target"]]
-        pivots = dict.fromkeys(name for run in row["taught"] for name in run["pivots"])
-        seeds = f"{len(row['taught'])} x {len(ours) // len(row['taught'])}"
-        sizes = ([number(float(percentile(x, q))) for q in (10, 50)] for x in (theirs, ours))
-        plainly, bent = sizes
-        times = f"{np.median(ours) / np.median(theirs):.2f}"
-        tail = _per_cent(np.array(row["tail"])) if "tail" in row else DASH
-        where = f"{row['device']}, {row['source'][:6]}, {row['learning'][:6]}"
-        told = [", ".join(pivots), f"{before:.2f} to {after:.2f}", str(len(theirs)), *plainly]
-        rows.append([row["target"], *told, seeds, *bent, times, tail, where])
+    for name in coordinates.PAPER:
+        pair = [paper.long(name, setting) for setting in (BEYOND.name, STRAIGHT)]
+        if None not in pair:
+            rows.append(_pair(name, *pair, _both_short(paper, name)))
+    path = results / coordinates.OTHERS.name
+    others = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for name, runs in others.items():
+        given, ours = (_of_run(runs[choice]) for choice in ("given", "auto"))
+        rows.append(_pair(name, given, ours, [DASH] * 2 * len(plan.SHORT_WARMUPS)))
     return f"{LEARNT}\n{table(heads, rows)}\n"
+
+
+def _pair(name: str, given: Columns, ours: Columns, gradients: list[str]) -> list[str]:
+    """One row: coordinates as given, and learnt."""
+    low, middle = (
+        [float(percentile(run.efficiency(), q)) for run in (given, ours)] for q in (10, 50)
+    )
+    pivots = f"{ours['pivots'].min():.0f} to {ours['pivots'].max():.0f}"
+    tail = _per_cent(ours["tail"]) if "tail" in ours.values else DASH
+    return [
+        name,
+        pivots,
+        *(str(given.seeds), number(low[0]), number(middle[0])),
+        *(str(ours.seeds), number(low[1]), between(interval(ours.efficiency(), 10))),
+        *(number(middle[1]), f"{low[1] / low[0]:.1f}", f"{middle[1] / middle[0]:.1f}"),
+        tail,
+        *gradients,
+        ours.code,
+    ]
+
+
+def _both_short(paper: Results, name: str) -> list[str]:
+    found = [
+        paper.short(name, setting, warmup)
+        for warmup in plan.SHORT_WARMUPS
+        for setting in (BEYOND.name, STRAIGHT)
+    ]
+    return [DASH if run is None else _short(run)[1] for run in found]
 
 
 def _columns(path: Path) -> dict[tuple[str, float], dict[int, Columns]]:
@@ -126,7 +149,8 @@ def _columns(path: Path) -> dict[tuple[str, float], dict[int, Columns]]:
 
 def _of_run(run: dict) -> Columns:
     values = {name: np.array(column, float) for name, column in run["columns"].items()}
-    return Columns(values, f"{run['device']}, {run['source'][:6]}")
+    code = [run[name][:6] for name in ("source", "learning") if name in run]
+    return Columns(values, ", ".join([run["device"], *code]))
 
 
 def _plain_short(paper: Results, problem: str) -> dict[int, Columns | None]:

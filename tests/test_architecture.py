@@ -178,6 +178,7 @@ MAY_IMPORT = {
         "memory",
         "metric",
         "result",
+        "slowest",
         "starts",
         "target",
         "until",

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from snaper import chunk, sampler
+from snaper.bend import plain
 from snaper.sampler import State
 
 from . import problems, settings
@@ -29,6 +30,7 @@ class Batch:
         self.setting, self.warmup = setting, warmup
         chosen = problems.get(problem) if isinstance(problem, str) else problem
         self._target, self._original = chosen.target, chosen.original
+        self._is_bent = plain(chosen.target)[1] is not None  # records are of the plain one then
         self._numbers = setting.numbers(short)
         keys = jax.vmap(jax.random.key)(jnp.asarray(seeds))
         self.states = _start(setting.preset, self._target, keys, chosen.start, warmup)
@@ -41,7 +43,7 @@ class Batch:
     def draw(self) -> tuple[chunk.Record, chunk.Tally]:
         """SLOTS more draws: records [seed, slot, ...], in the problem's original coordinates."""
         self.states, record, tally = self._advance(0, SLOTS, 1)
-        return replace(record, x=self._original(record.x)), tally
+        return record if self._is_bent else replace(record, x=self._original(record.x)), tally
 
     @property
     def centre(self) -> jax.Array:

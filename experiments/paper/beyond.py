@@ -10,8 +10,7 @@ from .markdown import DASH, between, number, ratio, share, table
 from .percentiles import interval, percentile
 from .problems import PROBLEMS
 from .results import PRINTED, Results
-from .settings import BEYOND
-from .tables import SPREAD
+from .tables import SPREAD, STRAIGHT, default_long, default_short
 
 GOALS = json.loads(Path(__file__).with_name("goals.json").read_text(encoding="utf-8"))
 """Efficiency wanted and aimed at; gradients wanted after the first of the short warm-ups."""
@@ -20,12 +19,13 @@ _FIRST = plan.SHORT_WARMUPS[0]
 
 def section(results: Results) -> str:
     """Nothing where nothing was measured."""
-    if all(results.long(problem, BEYOND.name) is None for problem in PROBLEMS):
+    if all(default_long(results, problem) is None for problem in PROBLEMS):
         return ""
     return f"""## Beyond the paper
 
 The default of `snaper.sample`: the metric from points and gradients, dense where correlations pay,
-and trajectories tuned for the function that mixes worst. Least ESS of squares per gradient, and
+trajectories tuned for the function that mixes worst, and coordinates that are learnt where widths
+follow others. {_learns(results)} Least ESS of squares per gradient, and
 total gradients to a classic R-hat below its threshold, beside the SNAPER of the paper and what was
 wanted of it before it was written. Fingerprints of the code are as above. {_missed(results)}
 
@@ -40,7 +40,7 @@ def _efficiency(results: Results) -> str:
     rows = []
     for problem, name in PROBLEMS.items():
         printed = PRINTED["efficiency"][problem]["snaper"]
-        found = results.long(problem, BEYOND.name)
+        found = default_long(results, problem)
         ours, rest = [DASH] * 5, [DASH] * 2
         if found is not None:
             values = found.efficiency()
@@ -58,7 +58,7 @@ def _gradients(results: Results) -> str:
     rows = []
     for problem, name in PROBLEMS.items():
         for warmup in plan.SHORT_WARMUPS:
-            found = results.short(problem, BEYOND.name, warmup)
+            found = default_short(results, problem, warmup)
             printed = PRINTED["gradients"][problem]["snaper"].get(str(warmup))
             ours = [DASH] * 5
             if found is not None:
@@ -80,7 +80,7 @@ def _lost(results: Results) -> str:
     said, odd = [], False
     for problem, name in PROBLEMS.items():
         for warmup in plan.SHORT_WARMUPS:
-            found = results.short(problem, BEYOND.name, warmup)
+            found = default_short(results, problem, warmup)
             if found is None:
                 continue
             steps = found["warmup_gradients"]
@@ -96,6 +96,18 @@ def _lost(results: Results) -> str:
     told = f"Seeds that did not get there, with the gradients of their warm-up: {'. '.join(said)}."
     remark = " One with far fewer than the others had short trajectories throughout its warm-up."
     return told + remark * odd
+
+
+def _learns(results: Results) -> str:
+    """Where they are, and what the other rows are of."""
+    names = [name for problem, name in PROBLEMS.items() if results.long(problem, STRAIGHT)]
+    if not names:
+        return "Rows here have coordinates as given."
+    return (
+        f"That is so on {' and '.join(names)}, whose rows are of calls of `sample`, one for each"
+        " seed; on the others nothing is learnt, so that draws are those of coordinates as given,"
+        " and rows of batches."
+    )
 
 
 def _missed(results: Results) -> str:
@@ -120,7 +132,7 @@ def _missed(results: Results) -> str:
 def _judged(results: Results):
     """What is measured of all that was wanted: its name, numbers, percentile and goal."""
     for problem, name in PROBLEMS.items():
-        if long := results.long(problem, BEYOND.name):
+        if long := default_long(results, problem):
             yield f"{name}, efficiency", long.efficiency(), 10, GOALS["efficiency"][problem][0]
-        if brief := results.short(problem, BEYOND.name, _FIRST):
+        if brief := default_short(results, problem, _FIRST):
             yield f"{name}, gradients", brief.total("classic"), 90, GOALS["gradients"][problem]

@@ -10,9 +10,9 @@ from .tails import NARROW
 
 CLEAR = -0.4  # a rank correlation that is called one
 NAMES = {
-    "beyond": "default of `sample`",
+    "beyond": "default, coordinates as given",
     "snaper": "SNAPER, default preset",
-    "careful": "default of `sample`, acceptance 0.95",
+    "careful": "the same, acceptance 0.95",
 }
 
 

@@ -12,7 +12,21 @@ from .short_run import ENOUGH, MAX_DRAWS, RULES
 
 PRESETS = {"default": "", "paper": "paper-"}
 SPREAD = (10, 50, 90)
-OURS = {BEYOND.name: "default of `sample`"}  # beside the paper's columns
+STRAIGHT = "straight"
+"""The setting of cells in which runs learn their coordinates; where they learn none, there are none
+of it, and those with coordinates as given are the same.
+"""
+OURS = {BEYOND.name: "default, coordinates as given", STRAIGHT: "default of `sample`"}
+"""Beside the paper's columns."""
+
+
+def default_long(results: Results, problem: str) -> Columns | None:
+    return results.long(problem, STRAIGHT) or results.long(problem, BEYOND.name)
+
+
+def default_short(results: Results, problem: str, warmup: int) -> Columns | None:
+    found = results.short(problem, STRAIGHT, warmup)
+    return found or results.short(problem, BEYOND.name, warmup)
 
 
 def best_of_grid(
@@ -31,6 +45,8 @@ def long_columns(results: Results, problem: str, column: str, preset: str) -> Co
     if column == "grid":
         best = best_of_grid(results, problem) if preset == "default" else None
         return best[1] if best else None
+    if column == STRAIGHT:
+        return default_long(results, problem) if preset == "default" else None
     if column in ("nuts", *OURS):
         return results.long(problem, column) if preset == "default" else None
     return results.long(problem, PRESETS[preset] + column)
@@ -126,6 +142,8 @@ def table_two(results: Results, preset: str) -> str:
             label = labels[column]
             for warmup in plan.SHORT_WARMUPS:
                 found = results.short(problem, PRESETS[preset] + column, warmup)
+                if column == STRAIGHT:
+                    found = default_short(results, problem, warmup)
                 printed = PRINTED["gradients"][problem].get(column, {}).get(str(warmup))
                 row = [name, label, str(warmup), DASH if found is None else str(found.seeds)]
                 row.append(number(printed, 2) if printed else DASH)

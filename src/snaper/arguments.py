@@ -20,6 +20,7 @@ from .adapt import (
 from .config import Config
 from .metric import Dense
 from .result import Tuning
+from .slowest import Slowest
 from .starts import Starts
 from .target import Target
 from .until import Until
@@ -71,11 +72,12 @@ def chosen_config(preset: str | Config, *choices: Any) -> Config:
     return preset
 
 
-def learns_coordinates(coordinates: Any, preset: str | Config) -> bool:
-    """Whether a run is to learn its coordinates."""
+def learns_coordinates(coordinates: Any, preset: str | Config, criterion: Any) -> bool:
+    """Whether a run is to learn its coordinates: not where a criterion is about those given."""
     if coordinates not in ("auto", "given"):
         raise ValueError(f"coordinates must be 'auto' or 'given', not {coordinates!r}.")
-    return coordinates == "auto" and preset == "default"
+    named = isinstance(criterion, str | Slowest)
+    return coordinates == "auto" and preset == "default" and named
 
 
 def in_blocks(chosen: Config, at_once: int) -> Config:

@@ -73,7 +73,8 @@ def sample(
         coordinates: "auto" learns from 400 transitions of warm-up or more, in up to 512 dimensions,
             whether widths of coordinates follow others, as those of effects follow their scale, and
             if so samples in units of them; "given" leaves coordinates as they are. Results are in
-            the given ones either way. The paper's preset, and a `tuning`, leave them too.
+            the given ones either way. The paper's preset, a `tuning` and a criterion of your own
+            leave them too.
         target_accept: harmonic mean of acceptance over chains that the step size is tuned for.
         max_leapfrog: the most leapfrog steps that one transition may take.
         init: starting points; see `snaper.starts.find`.
@@ -109,7 +110,7 @@ def sample(
     until = None if until is None else arguments.until(until, chains, chunk)
     if keep not in ("draws", "moments"):
         raise ValueError(f"keep must be 'draws' or 'moments', not {keep!r}.")
-    learns = arguments.learns_coordinates(coordinates, preset) and tuning is None
+    learns = arguments.learns_coordinates(coordinates, preset, criterion) and tuning is None
     groups = None if superchains is None else arguments.groups(superchains, chains)
     target = as_target(model, args, model_kwargs or {})
     chosen = arguments.chosen_config(preset, criterion, metric, target_accept, max_leapfrog)

@@ -62,6 +62,8 @@ def learn(target: Target, places: np.ndarray, before: Bend | None = None) -> Ben
         return None
     x = jnp.asarray(points)
     grad = gradients(target, x, chains)
+    if not np.isfinite(grad).all():
+        return None
     first = _first(target, points, np.asarray(grad))
     if first is None:
         return None
@@ -90,7 +92,8 @@ def plain_roughness(x: np.ndarray, grad: np.ndarray) -> float:
     """The same in the coordinates that there are."""
     x, grad = (np.asarray(each, float) for each in (x - x.mean(axis=0), grad))
     count, dim = x.shape
-    return float(np.log(np.sum((x.T @ x / count) * (grad.T @ grad / count)) / dim))
+    total = float(np.sum((x.T @ x / count) * (grad.T @ grad / count)))
+    return np.log(total / dim) if total > 0 else -np.inf  # where nothing pulls
 
 
 def _first(target: Target, x: np.ndarray, grad: np.ndarray) -> tuple[Bend, jax.Array] | None:

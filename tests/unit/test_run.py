@@ -114,6 +114,7 @@ def test_tuning_is_plain_numbers(run):
     assert np.linalg.norm(tuning.direction) == pytest.approx(1.0)
     assert {**tuning}.keys() == {
         "step_size",
+        "bend",
         "trajectory_length",
         "metric",
         "mean",
@@ -153,7 +154,8 @@ def test_tuning_is_enough_to_sample(run):
     """With the last positions to begin with, a run without warm-up goes on where another ended."""
     sizes, last = {**SIZES, "warmup": 0}, run.unconstrained[:, -1]
     again = snaper.sample(normal_model(), **sizes, seed=1, init=last, tuning=run.tuning)
-    for name in {*run.tuning.keys()} - {"choice"}:
+    assert again.tuning.bend is None and run.tuning.bend is None
+    for name in {*run.tuning.keys()} - {"choice", "bend"}:
         np.testing.assert_allclose(again.tuning[name], run.tuning[name])
     assert again.findings == [] and again.num_gradients[0] == 0
     assert {values.shape for values in again.warmup_stats.values()} == {(NUM_CHAINS, 0)}
