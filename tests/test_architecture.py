@@ -173,7 +173,9 @@ MAY_IMPORT = {
     },
     "arguments": {
         "adapt",
+        "bend",
         "config",
+        "criteria",
         "hmc",
         "memory",
         "metric",

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import config, hmc, memory, starts
+from . import config, criteria, hmc, memory, starts
 from .adapt import (
     AutoMetric,
     DenseMetric,
@@ -17,6 +17,7 @@ from .adapt import (
     LowRankMetric,
     MetricLearner,
 )
+from .bend import Bend
 from .config import Config
 from .metric import Dense
 from .result import Tuning
@@ -76,8 +77,32 @@ def learns_coordinates(coordinates: Any, preset: str | Config, criterion: Any) -
     """Whether a run is to learn its coordinates: not where a criterion is about those given."""
     if coordinates not in ("auto", "given"):
         raise ValueError(f"coordinates must be 'auto' or 'given', not {coordinates!r}.")
-    named = isinstance(criterion, str | Slowest)
+    named = isinstance(criterion, str | Slowest) or criterion in criteria.FORMULAS.values()
     return coordinates == "auto" and preset == "default" and named
+
+
+def given_bend(
+    tuning: Tuning | None, target: Target, coordinates: str, criterion: Any
+) -> Bend | None:
+    """The coordinates of an earlier run, in the target's precision."""
+    if tuning is None or tuning.bend is None:
+        return None
+    if coordinates == "given":
+        raise ValueError(
+            "tuning was learnt in other coordinates than those given (tuning.bend): leave "
+            "coordinates= out, or tuning=."
+        )
+    if not (isinstance(criterion, str | Slowest) or criterion in criteria.FORMULAS.values()):
+        raise ValueError(
+            "criterion is a function of the coordinates given, but tuning was learnt in others "
+            "(tuning.bend): leave criterion= out, or tuning=."
+        )
+    return Bend(
+        *(
+            jnp.asarray(each, target.dtype if np.issubdtype(each.dtype, np.floating) else None)
+            for each in tuning.bend
+        )
+    )
 
 
 def in_blocks(chosen: Config, at_once: int) -> Config:

@@ -68,6 +68,7 @@ class Course:
     one_start: bool  # shared by all chains
     looks: Looks  # at coordinates
     bend: Bend | None = None  # that chains are sampled in; None for those of the target
+    tuned_from: int = 0  # the transition of warm-up since which all else is learnt
     keeper: Keeper = field(default_factory=Nobody)
     clock: list[float] = field(default_factory=lambda: [time.monotonic()])
     looked: int = 0  # draws at the last look at the goal
@@ -99,15 +100,30 @@ class Course:
         self.state, places = survey(
             self.sampled, self.config, self.state, self.warming, span, self.buffer
         )
-        bend = straighten.learn(self.target, places, self.bend)
-        if bend is not None:
-            x, _ = self._reported()
-            chains = sampler.evaluate(bent_by(self.target, bend), straight(bend, x))
-            if np.isfinite(chains.logp).all() and np.isfinite(chains.grad).all():
-                key = jax.random.fold_in(self.state.key, self.warming.done)
-                left = self.warming.wanted - self.warming.done
-                self.bend, self.state = bend, sampler.begin(key, self.config, chains, left)
+        blocks = min(
+            len(places[0]),
+            getattr(self.config.move, "at_once", None) or sampler.BLOCK,
+            sampler.BLOCK,
+        )
+        bend = straighten.learn(self.target, places, self.bend, blocks)
+        if bend is not self.bend:
+            self._go_on_in(bend)
         self._after_stretch("warm-up", self.warming)
+
+    def _go_on_in(self, bend: Bend | None) -> None:
+        """These coordinates, unless a chain stands where they have none."""
+        x, _ = self._reported()
+        sampled = self.target if bend is None else bent_by(self.target, bend)
+        chains = sampler.evaluate(sampled, x if bend is None else straight(bend, x))
+        if np.isfinite(chains.logp).all() and np.isfinite(chains.grad).all():
+            done, before = self.warming.done, self.state
+            key = jax.random.fold_in(before.key, done)
+            state = sampler.begin(key, self.config, chains, self.warming.wanted - done)
+            moved = before.adapt.quarantine.reseeded
+            adapt = state.adapt
+            quarantine = adapt.quarantine._replace(reseeded=moved)
+            self.state = state._replace(adapt=adapt._replace(quarantine=quarantine))
+            self.bend, self.tuned_from = bend, done
 
     @property
     def sampled(self) -> Target:
@@ -239,10 +255,10 @@ class Course:
             draws_done=sampling.done,
             interrupted=stopped.rule == "interrupted",
             reseeded=np.asarray(state.adapt.quarantine.reseeded),
-            warmup_step_size=warming.kept.trace("step_size"),
-            warmup_length=warming.kept.trace("mean_trajectory_length"),
+            warmup_step_size=warming.kept.trace("step_size")[self.tuned_from :],
+            warmup_length=warming.kept.trace("mean_trajectory_length")[self.tuned_from :],
             warmup_cap=int(sampler.last_cap(config, state)),
-            unusable=_unusable(warming.kept.trace("criterion")),
+            unusable=_unusable(warming.kept.trace("criterion")[self.tuned_from :]),
             warmup_diverging=int(warming.diverging.sum()),
             accept_prob=sampling.accept_prob / draws,
             accepted=sampling.accepted,

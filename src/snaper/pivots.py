@@ -18,6 +18,7 @@ LEFT = 0.3  # of a pivot's standard deviation that others must not explain
 MOST = 64  # pivots
 _TINY = 1e-30
 _RIDGE = 1e-3
+_ROUNDING = 1e-9
 
 
 class Kinds(NamedTuple):
@@ -92,7 +93,7 @@ def _sides(power: np.ndarray) -> np.ndarray:
         as_pivot, as_follower = power[~is_pivot].sum(axis=0), power[:, is_pivot].sum(axis=1)
         gain = np.where(is_pivot, as_follower - as_pivot, as_pivot - as_follower)
         best = int(np.argmax(gain))
-        if gain[best] <= _TINY:
+        if not gain[best] > _ROUNDING * power.sum():
             return is_pivot
         is_pivot[best] = ~is_pivot[best]
 

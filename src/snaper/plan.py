@@ -54,15 +54,14 @@ class Plan:
         else:
             statistics, kept = Statistics(self.chains, TRACES), Nothing(*shape)
         timed = until is None or until.max_seconds is not None or self.chunk is not None
-        record = buffer(self.chains, target, None if until is None else LONGEST)
-        sizes = (self.warmup, self.chains, target.dim, record.slots)
+        sizes = (self.warmup, self.chains, target.dim)
         return Course(
             target=target,
             config=config,
             state=state,
             warming=Recorder(self.chains, self.warmup, 1, statistics),
             sampling=Recorder(self.chains, goal.max_draws, self.thin, kept),
-            buffer=record,
+            buffer=buffer(self.chains, target, None if until is None else LONGEST),
             pace=pace,
             between=pace if timed else Whole(),
             bar=display.start(self.warmup + goal.max_draws, progress, certain=until is None),

@@ -58,7 +58,7 @@ class Tuning:
             float(hyper.width),
             choice,
             float(hyper.alternation),
-            bend,
+            jax.tree.map(np.asarray, bend),
         )
 
     def hyperparams(self, dtype) -> Hyperparams:

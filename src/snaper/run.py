@@ -70,11 +70,11 @@ def sample(
         metric: "auto" is dense up to 512 dimensions and low-rank beyond, where correlations
             promise to pay, else diagonal; or "dense" (from points and gradients), "covariance"
             (from points alone), "low-rank", "diagonal", "identity".
-        coordinates: "auto" learns from 400 transitions of warm-up or more, in up to 512 dimensions,
+        coordinates: "auto" learns from 500 transitions of warm-up or more, in up to 200 dimensions,
             whether widths of coordinates follow others, as those of effects follow their scale, and
             if so samples in units of them; "given" leaves coordinates as they are. Results are in
-            the given ones either way. The paper's preset, a `tuning` and a criterion of your own
-            leave them too.
+            the given ones either way, but for `energy`. Other presets and a criterion of your own
+            leave coordinates too; those of a `tuning` are gone on with.
         target_accept: harmonic mean of acceptance over chains that the step size is tuned for.
         max_leapfrog: the most leapfrog steps that one transition may take.
         init: starting points; see `snaper.starts.find`.
@@ -135,7 +135,7 @@ def sample(
             one_start=start.all_one,
             straighten=learns,
         )
-        bend = None if tuning is None else tuning.bend
+        bend = arguments.given_bend(tuning, target, coordinates, criterion)
         sampled = target if bend is None else bent_by(target, bend)
         x = start.x if bend is None else straight(bend, start.x)
         state = sampler.init(key_run, sampled, chosen, x, warmup, given)

@@ -16,15 +16,17 @@ from .result import constrain
 from .target import Target
 
 SHARES = (0.4, 0.7)  # of warm-up, after which coordinates are learnt,
-WARMUP = 400  # if it has so many transitions or more,
+WARMUP = 500  # if it has so many transitions or more,
 SPAN = 128  # from at most so many
-DIMS = 512  # coordinates, at most: time grows with their third power
+DIMS = 200  # coordinates, at most: time grows with their third power
 POINTS = 5120  # draws that are looked at, at most;
 WORK = 1e7  # fewer where these times the squared dimension are more,
 PER_DIM = 10  # but not fewer than so many times the dimension
-HELD = 5  # one in so many is not learnt from, but judged by
+HELD = 5  # one chain in so many is not learnt from, but judged by
+KINDS = 32  # points that tell what is positive
+RESTLESS = 0.25  # how far from what it is at rest the mean of points times gradients may be
 ROUGH = 0.25  # roughness below which there is nothing to gain
-WORSE = 0.05  # roughness more than before that newer coordinates may leave: they saw more
+WORSE = 0.05  # roughness more than before that newer coordinates may leave: they saw more;
 HALF = 0.5  # of the roughness is to go, or this is not what the target is rough by
 TURNS = 60
 RATE = 0.15
@@ -41,39 +43,53 @@ class Looks(NamedTuple):
     span: int
 
 
-def looks(warmup: int, chains: int, dim: int, slots: int) -> Looks:
+def looks(warmup: int, chains: int, dim: int) -> Looks:
     """Such that there is time before, to arrive, and after, to tune; and points enough. What is
     learnt first lets chains see more to learn from.
     """
-    span = min(-(-POINTS // chains), SPAN, slots, warmup // len(SHARES) ** 2)
-    enough = warmup >= WARMUP and dim <= DIMS and chains * span >= PER_DIM * dim
-    return Looks(tuple(int(share * warmup) for share in SHARES) if enough else (), span)
+    span = min(-(-POINTS // chains), SPAN)
+    enough = chains * span >= PER_DIM * dim and chains >= HELD
+    fits = warmup >= WARMUP and dim <= DIMS and enough
+    return Looks(tuple(int(share * warmup) for share in SHARES) if fits else (), span)
 
 
-def learn(target: Target, places: np.ndarray, before: Bend | None = None) -> Bend | None:
-    """From where chains were, [step, chain, dim]; None where that would take away too little of the
-    roughness there, or less than `before` does.
+def learn(
+    target: Target, places: np.ndarray, before: Bend | None = None, at_once: int = 64
+) -> Bend | None:
+    """From where chains were in the coordinates given, [step, chain, dim]: those that take away at
+    least half of the roughness there, newer ones rather than those `before`; None for those given.
+    Gradients of so many points are computed at once.
     """
     chains, dim = places.shape[1:]
     wanted = max(min(POINTS, WORK / dim**2), PER_DIM * dim)
-    points = np.swapaxes(places, 0, 1).reshape(-1, dim)  # the last are of other chains
-    points = points[:: max(1, int(len(points) / wanted))]
-    if not (np.isfinite(points).all() and np.ptp(points, axis=0).all()):
-        return None
-    x = jnp.asarray(points)
-    grad = gradients(target, x, chains)
-    if not np.isfinite(grad).all():
-        return None
-    first = _first(target, points, np.asarray(grad))
-    if first is None:
-        return None
-    kept = len(points) - len(points) // HELD
-    bend = _fitted(*first, x, grad, kept)
-    held = points[kept:], np.asarray(grad)[kept:]
-    rest = float(roughness(bend, *held))  # comparisons are false for NaN
-    enough = rest < HALF * plain_roughness(*held)
-    better = before is None or rest < float(roughness(before, *held)) + WORSE
-    return bend if enough and better else None
+    every = max(1, int(places.shape[0] * chains / wanted))
+    apart = chains - chains // HELD  # the rest are judged by
+
+    def points(some: np.ndarray) -> np.ndarray:
+        return np.swapaxes(some, 0, 1).reshape(-1, dim)[::every]
+
+    x, held = points(places[:, :apart]), points(places[:, apart:])
+    grad, pull = (np.asarray(gradients(target, jnp.asarray(y), at_once)) for y in (x, held))
+    if not (all(np.isfinite(y).all() for y in (x, held, grad, pull)) and at_rest(x, grad)):
+        return before
+    half = HALF * plain_roughness(held, pull)
+    old = np.inf if before is None else float(roughness(before, held, pull))
+    first = _first(target, x, grad)
+    if first is not None:
+        bend = _fitted(*first, x, grad)
+        if float(roughness(bend, held, pull)) < min(half, old + WORSE):  # not so for NaN
+            return bend
+    return before if old < half else None
+
+
+def at_rest(x: np.ndarray, grad: np.ndarray) -> bool:
+    """Whether chains have arrived, by what partial integration says of (x - mean) times gradients:
+    it is minus one on average in every coordinate.
+    """
+    x = np.asarray(x, float)
+    if not np.ptp(x, axis=0).all():
+        return False
+    return abs(np.mean((x - x.mean(axis=0)) * grad) + 1.0) < RESTLESS
 
 
 @jax.jit
@@ -90,8 +106,9 @@ def roughness(bend: Bend, x: Positions, grad: Positions) -> Scalar:
 
 def plain_roughness(x: np.ndarray, grad: np.ndarray) -> float:
     """The same in the coordinates that there are."""
-    x, grad = (np.asarray(each, float) for each in (x - x.mean(axis=0), grad))
+    x, grad = (np.asarray(each, float) for each in (x, grad))
     count, dim = x.shape
+    x = x - x.mean(axis=0)
     total = float(np.sum((x.T @ x / count) * (grad.T @ grad / count)))
     return np.log(total / dim) if total > 0 else -np.inf  # where nothing pulls
 
@@ -103,7 +120,8 @@ def _first(target: Target, x: np.ndarray, grad: np.ndarray) -> tuple[Bend, jax.A
     count, dim = x.shape
     if not plain_roughness(x, grad) > ROUGH + np.log1p(dim / count):  # so for NaN, too
         return None
-    kinds = pivots.kinds(target, np.asarray(x, float), constrain(target, x))
+    some = x[:: max(1, count // KINDS)]  # what a model computes may be large
+    kinds = pivots.kinds(target, np.asarray(some, float), constrain(target, some))
     features = np.where(kinds.is_softplus, log_softplus(x), x).astype(float)
     found = pivots.find(grad * x.std(axis=0, dtype=float), features, kinds.is_positive)
     if not found.edges.any():
@@ -112,8 +130,8 @@ def _first(target: Target, x: np.ndarray, grad: np.ndarray) -> tuple[Bend, jax.A
     exponents = np.zeros((2, dim, len(found.pivots)), x.dtype)
     exponents[1] = -2.0 * found.slopes / features.std(axis=0)
     fields: dict[str, Any] = dict(
-        width=x.std(axis=0),
-        centres=np.tile(x.mean(axis=0), (2, 1)),
+        width=x.std(axis=0, dtype=float).astype(x.dtype),
+        centres=np.tile(x.mean(axis=0, dtype=float), (2, 1)).astype(x.dtype),
         leans=np.zeros((2, dim), x.dtype),
         offsets=np.full((2, dim), ALONE, x.dtype),
         exponents=exponents,
@@ -124,12 +142,10 @@ def _first(target: Target, x: np.ndarray, grad: np.ndarray) -> tuple[Bend, jax.A
     return Bend(**jax.tree.map(jnp.asarray, fields)), jnp.asarray(found.edges, x.dtype)
 
 
-@partial(jax.jit, static_argnums=4)
-def _fitted(first: Bend, edges: jax.Array, x: Positions, grad: Positions, kept: int) -> Bend:
-    """To so many of the points, in such units that straight points have a standard deviation of
-    one.
-    """
-    bend = fit(first, edges, x[:kept], grad[:kept])
+@jax.jit
+def _fitted(first: Bend, edges: jax.Array, x: Positions, grad: Positions) -> Bend:
+    """In such units that straight points have a standard deviation of one."""
+    bend = fit(first, edges, x, grad)
     times = jnp.std(bend.straight(x), axis=0)
     return bend._replace(width=bend.width * times, leans=bend.leans / times)
 

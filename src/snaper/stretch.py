@@ -103,11 +103,14 @@ def survey(
     num_steps: int,
     buffer: Recording,
 ) -> tuple[State, np.ndarray]:
-    """A stretch that fits into the buffer, recorded, and where chains were, [step, chain, dim]."""
-    state, record, tally = buffer.advance(target, config, state, recorder.done, num_steps, 1)
-    x = np.array(brought(record.x)[:num_steps])  # before it is written anew
-    recorder.append(record, tally, num_steps)
-    return state, x
+    """A stretch of transitions, recorded, and where chains were, [step, chain, dim]."""
+    rows, end = [], recorder.done + num_steps
+    while recorder.done < end:
+        size = min(end - recorder.done, buffer.slots)
+        state, record, tally = buffer.advance(target, config, state, recorder.done, size, 1)
+        rows.append(np.array(brought(record.x)[:size]))  # before it is written anew
+        recorder.append(record, tally, size)
+    return state, np.concatenate(rows)
 
 
 def advance(

@@ -197,7 +197,7 @@ def test_all_that_changes_in_a_run_is_saved():
     aside = {"wanted", "thin", "kept", "watch", "last"}
     assert vars(recorder).keys() - aside == snapshot._sums(recorder).keys()
     changing = [each.name for each in fields(course.Course) if has_default(each)]
-    assert changing == ["bend", "keeper", "clock", "looked", "rule"]
+    assert changing == ["bend", "tuned_from", "keeper", "clock", "looked", "rule"]
 
 
 def has_default(each):

@@ -147,22 +147,74 @@ def test_where_nothing_is_to_be_gained_draws_are_as_without_it():
 
 
 def test_when_coordinates_are_looked_at():
-    assert straighten.looks(1000, 64, 32, 4096) == ((400, 700), 80)
-    assert straighten.looks(1000, 4, 32, 4096).span == straighten.SPAN
-    assert straighten.looks(399, 64, 32, 4096).after == ()  # no time
-    assert straighten.looks(1000, 64, 513, 4096).after == ()  # too many dimensions
-    assert straighten.looks(1000, 2, 32, 4096).after == ()  # too few points
-    assert straighten.looks(1000, 4096, 400, 9).span == 2  # as many as are enough
+    assert straighten.looks(1000, 64, 32) == ((400, 700), 80)
+    assert straighten.looks(1000, 8, 32).span == straighten.SPAN
+    assert straighten.looks(499, 64, 32).after == ()  # no time
+    assert straighten.looks(1000, 64, 201).after == ()  # too many dimensions
+    assert straighten.looks(1000, 8, 150).after == ()  # too few points
+    assert straighten.looks(1000, 4, 3).after == ()  # none to judge by
 
 
-@pytest.mark.parametrize("wrong", ["rough", "constant", "nan"])
-def test_what_teaches_nothing_is_not_learnt_from(group, wrong):
-    x = np.random.default_rng(0).normal(size=(40, 32, EFFECTS + 1))
-    if wrong == "constant":
+def funnel_draws(steps, chains):
+    """Exact, of the group."""
+    normal = np.random.default_rng(0).normal(size=(steps, chains, EFFECTS + 1))
+    log_scale = SPREAD * normal[..., -1:]
+    effects = 2.0 + np.exp(log_scale) * normal[..., :-1]
+    return np.concatenate([effects, log_scale], axis=-1)
+
+
+@pytest.fixture(scope="module")
+def learnt(group):
+    return straighten.learn(group, funnel_draws(80, 32))
+
+
+def test_exact_draws_teach_what_makes_them_normal(group, learnt):
+    x = funnel_draws(80, 32).reshape(-1, EFFECTS + 1)
+    grad = np.asarray(straighten.gradients(group, jnp.asarray(x), 64))
+    assert straighten.plain_roughness(x, grad) > 1.0
+    assert abs(straighten.roughness(learnt, jnp.asarray(x), jnp.asarray(grad))) < 0.1
+
+
+def test_coordinates_that_turn_out_wrong_are_given_up(learnt):
+    """A Gaussian in a funnel's."""
+    target = snaper.Target(standard_normal, jnp.zeros(EFFECTS + 1))
+    x = np.random.default_rng(0).normal(size=(80, 32, EFFECTS + 1))
+    assert straighten.learn(target, x) is None
+    assert straighten.learn(target, x, before=learnt) is None
+
+
+@pytest.mark.parametrize("wrong", ["moving", "constant", "nan"])
+def test_what_teaches_nothing_changes_nothing(group, learnt, wrong):
+    x = funnel_draws(80, 32)
+    if wrong == "moving":
+        x += np.linspace(0, 10, 80)[:, None, None]  # chains that have not arrived
+    elif wrong == "constant":
         x[..., 2] = 0.5
-    elif wrong == "nan":
+    else:
         x[3, 4] = np.nan
-    assert straighten.learn(group, x) is None  # these are not its draws
+    assert straighten.learn(group, x) is None
+    assert straighten.learn(group, x, before=learnt) is learnt
+
+
+def test_far_from_zero_single_precision_is_enough():
+    """A Gaussian a million widths away."""
+    x = np.float32(1e6) + np.random.default_rng(0).normal(size=(5000, 3)).astype("float32")
+    grad = -(x.astype(float) - 1e6)
+    assert abs(straighten.plain_roughness(x, grad)) < 0.05
+
+
+def test_what_does_not_fit_a_tuning_is_refused(group, straight):
+    sizes = {"chains": 32, "warmup": 0, "draws": 10, "tuning": straight.tuning, "progress": False}
+    with pytest.raises(ValueError, match="leave coordinates= out, or tuning="):
+        snaper.sample(group, coordinates="given", **sizes)
+    with pytest.raises(ValueError, match="leave criterion= out, or tuning="):
+        snaper.sample(group, criterion=snaper.criteria.Along(np.ones(EFFECTS + 1)), **sizes)
+
+
+def test_a_criterion_about_given_coordinates_leaves_them(group):
+    along = snaper.criteria.Along(np.ones(EFFECTS + 1))
+    run = snaper.sample(group, criterion=along, **{**SIZES, "draws": 5})
+    assert run.tuning.bend is None
 
 
 def test_other_words_are_refused(group):

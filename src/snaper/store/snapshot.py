@@ -31,6 +31,7 @@ def take(course: Course) -> tuple[dict[str, Any], Arrays]:
         "key": str(jax.random.key_impl(course.state.key)),
         "rule": course.rule,
         "looked": course.looked,
+        "tuned_from": course.tuned_from,
         "seconds": course.seconds(),
     }
     for name, recorder in _recorders(course).items():
@@ -63,6 +64,7 @@ def restore(course: Course, description: dict[str, Any], arrays: Arrays, ended: 
     if f"{_BEND}{Bend._fields[0]}" in arrays:
         course.bend = Bend(*(jnp.asarray(arrays[f"{_BEND}{name}"]) for name in Bend._fields))
     course.rule, course.looked = description["rule"], description["looked"]
+    course.tuned_from = description["tuned_from"]
     warm, sampled = description["seconds"]
     now = time.monotonic()
     course.clock = [now - warm - sampled]

@@ -30,5 +30,5 @@ def energy(facts: Facts, mixing: Judged) -> Iterator[Finding]:
             f"The energy changes little from draw to draw (E-BFMI {facts.energy.information:.2g}, "
             f"where {USUAL:g} and more is usual), as if {name} ruled the width of other "
             "parameters, so that its extremes are missed: write those as multiples of it (a "
-            "non-centred form), or warm up with coordinates='auto' and warmup=400 or more.",
+            "non-centred form).",
         )
