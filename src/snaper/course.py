@@ -25,6 +25,8 @@ from .target import Target
 from .until import Count, Progress, Stopped, Until
 from .watch import Watch
 
+NAMED = 3  # coordinates that widths follow, at most
+
 
 class Keeper(Protocol):
     """Keeps a run safe while it goes on."""
@@ -213,6 +215,10 @@ class Course:
         unlearnt = self.tuned and self.warming.done == 0
         metric = self.config.adapt.metric
         choice = "as given" if unlearnt else metric.describe(self.state.adapt.metric)
+        if self.bend is not None:
+            names = [self.target.coordinate_name(int(place)) for place in self.bend.pivots]
+            others = f" and {len(names) - NAMED} others" if len(names) > NAMED else ""
+            choice += f"; in units of widths that follow {', '.join(names[:NAMED])}{others}"
         return Tuning.of(sampler.learnt(self.config, self.state), choice, self.bend)
 
     def _progress(self) -> Progress:

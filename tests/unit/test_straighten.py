@@ -47,7 +47,8 @@ def test_widths_are_found_to_follow_the_scale(group, straight, as_given):
         jnp.log(bend.width[:-1] * jnp.exp(bend._given(bend.bent(z)[:, -1:])[0])[:, :-1]), axis=0
     )
     np.testing.assert_allclose(widths, 1.5, atol=0.15)
-    assert as_given.tuning.bend is None
+    assert straight.tuning.choice.endswith("; in units of widths that follow scale")
+    assert as_given.tuning.bend is None and "widths" not in as_given.tuning.choice
 
 
 def test_the_posterior_is_the_same_and_easier(straight, as_given):
