@@ -49,6 +49,7 @@ paper: .venv/.stamp  ## Measure what is missing of the paper's tables and figure
 	.venv/bin/python -m experiments.paper.spectrum
 	.venv/bin/python -m experiments.paper.traces
 	.venv/bin/python -m experiments.paper.tails
+	.venv/bin/python -m experiments.coordinates
 	.venv/bin/python -m experiments.paper.page
 
 paper-quick: .venv/.stamp  ## The same for small problems and few seeds (under 15 minutes, two cores)

@@ -16,7 +16,8 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results"
 HEADING = """# The metric
 
 Least ESS of squares per gradient and chain, 10th percentile and median over seeds, from dispersed
-starts: `python -m experiments.metrics`. `auto` is the default; `diagonal` differs from it by the
+starts: `python -m experiments.metrics`. `auto` is the default, with coordinates as given (those
+that are learnt are the last section's); `diagonal` differs from it by the
 metric, and has leapfrog's even kicks. Ratios are of medians and of 10th percentiles, with the range
 that 90 % of resampled seeds give: where one contains 0.9, the seeds do not tell. Where the metric
 chosen is diagonal, as on the Gaussians, the banana, the funnel and sparse logistic regression, the

@@ -204,9 +204,9 @@ def test_the_page_says_of_tails_what_the_numbers_say(tmp_path):
     less = {**worse, "efficiency": [0.5 * size for size in worse["efficiency"]]}
     more = {**less, "setting": "careful", "narrow": [2 * share for share in less["narrow"]]}
     one = told(worse)
-    assert "or below: Brownian Bridge (default of `sample`). Not so: none." in one
+    assert "or below: Brownian Bridge (default, coordinates as given). Not so: none." in one
     assert "cannot rank" not in one  # a single sampler is compared with none
-    assert "missed most of that place (default of `sample`)" in told(worse, more)
+    assert "missed most of that place (default, coordinates as given)" in told(worse, more)
     both = told(worse, better)
     assert "Not so: Brownian Bridge (SNAPER, default preset)." in both
     assert "cannot rank" not in both

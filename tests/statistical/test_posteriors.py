@@ -27,6 +27,7 @@ SLOW = [
     "ill-conditioned-gaussian",
 ]
 NARROW = ["brownian-bridge"]  # in its own coordinates steps are too long for part of it,
+HEAVY = {("funnel", "x")}  # whose fourth moment is 3 e^18: no run tells how far off its variance is
 HARD = {"funnel": "log_variance"}  # and no step size suits both ends of this
 
 
@@ -50,6 +51,8 @@ def test_moments_are_those_known_from_elsewhere(name):
         sd = benchmark.moments.sd[key]
         values = found[key].reshape(*run.unconstrained.shape[:2], -1).astype(np.float64)
         assert_close(values, mean.ravel(), theirs * sd.ravel(), f"mean of {key}")
+        if (name, key) in HEAVY:
+            continue
         squares = (values - mean.ravel()) ** 2
         assert_close(squares, sd.ravel() ** 2, 2 * theirs * sd.ravel() ** 2, f"variance of {key}")
 
