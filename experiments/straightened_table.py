@@ -55,7 +55,7 @@ coordinates as given. Brownian Bridge and Sparse Logistic Regression are by the 
 from the prior mean, with 5000 transitions of warm-up, and gradients to a classic R-hat below the
 threshold after short ones; the others from dispersed starts, with 1000. Least ESS of squares of the
 given coordinates per gradient. The tail is the part of draws where the narrowest hundredth of the
-posterior is. The second fingerprint is of the code that learns coordinates.
+posterior is. A second fingerprint is of the code that learns coordinates.
 """
 
 
