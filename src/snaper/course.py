@@ -107,9 +107,10 @@ class Course:
             getattr(self.config.move, "at_once", None) or sampler.BLOCK,
             sampler.BLOCK,
         )
-        bend = straighten.learn(self.target, places, self.bend, blocks)
-        if bend is not self.bend:
-            self._go_on_in(bend)
+        learnt = straighten.learn(self.target, places, self.bend, blocks)
+        self.warming.gradients += -(-learnt.num_points // len(places[0]))
+        if learnt.bend is not self.bend:
+            self._go_on_in(learnt.bend)
         self._after_stretch("warm-up", self.warming)
 
     def _go_on_in(self, bend: Bend | None) -> None:

@@ -23,9 +23,10 @@ POINTS = 5120  # draws that are looked at, at most;
 WORK = 1e7  # fewer where these times the squared dimension are more,
 PER_DIM = 10  # but not fewer than so many times the dimension
 HELD = 5  # one chain in so many is not learnt from, but judged by
+FEW = 20  # points, times the dimension, that tell a Gaussian
 KINDS = 32  # points that tell what is positive
 RESTLESS = 0.25  # how far from what it is at rest the mean of points times gradients may be
-ROUGH = 0.25  # roughness below which there is nothing to gain
+ROUGH = 0.2  # roughness below which there is nothing to gain
 WORSE = 0.05  # roughness more than before that newer coordinates may leave: they saw more;
 HALF = 0.5  # of the roughness is to go, or this is not what the target is rough by
 TURNS = 60
@@ -53,12 +54,19 @@ def looks(warmup: int, chains: int, dim: int) -> Looks:
     return Looks(tuple(int(share * warmup) for share in SHARES) if fits else (), span)
 
 
+class Learnt(NamedTuple):
+    """Coordinates to go on in, and at how many points gradients were computed for them."""
+
+    bend: Bend | None  # None for those given
+    num_points: int
+
+
 def learn(
     target: Target, places: np.ndarray, before: Bend | None = None, at_once: int = 64
-) -> Bend | None:
+) -> Learnt:
     """From where chains were in the coordinates given, [step, chain, dim]: those that take away at
-    least half of the roughness there, newer ones rather than those `before`; None for those given.
-    Gradients of so many points are computed at once.
+    least half of the roughness there, newer ones rather than those `before`. Gradients of so many
+    points are computed at once.
     """
     chains, dim = places.shape[1:]
     wanted = max(min(POINTS, WORK / dim**2), PER_DIM * dim)
@@ -69,17 +77,32 @@ def learn(
         return np.swapaxes(some, 0, 1).reshape(-1, dim)[::every]
 
     x, held = points(places[:, :apart]), points(places[:, apart:])
+    if before is None and is_gaussian(target, x, at_once):
+        return Learnt(None, min(len(x), FEW * dim))
+    count = len(x) + len(held)
     grad, pull = (np.asarray(gradients(target, jnp.asarray(y), at_once)) for y in (x, held))
     if not (all(np.isfinite(y).all() for y in (x, held, grad, pull)) and at_rest(x, grad)):
-        return before
+        return Learnt(before, count)
     half = HALF * plain_roughness(held, pull)
     old = np.inf if before is None else float(roughness(before, held, pull))
     first = _first(target, x, grad)
     if first is not None:
         bend = _fitted(*first, x, grad)
         if float(roughness(bend, held, pull)) < min(half, old + WORSE):  # not so for NaN
-            return bend
-    return before if old < half else None
+            return Learnt(bend, count)
+    return Learnt(before if old < half else None, count)
+
+
+def is_gaussian(target: Target, x: np.ndarray, at_once: int) -> bool:
+    """Whether it is nearly one, by a few points: most targets need no more gradients."""
+    few = x[:: max(1, len(x) // (FEW * x.shape[1]))][: FEW * x.shape[1]]
+    return not is_rough(few, np.asarray(gradients(target, jnp.asarray(few), at_once)))
+
+
+def is_rough(x: np.ndarray, grad: np.ndarray) -> bool:
+    """More than is worth nothing, and than so few points of a Gaussian are; not so for NaN."""
+    count, dim = x.shape
+    return plain_roughness(x, grad) > ROUGH + np.log1p(dim / count)
 
 
 def at_rest(x: np.ndarray, grad: np.ndarray) -> bool:
@@ -118,7 +141,7 @@ def _first(target: Target, x: np.ndarray, grad: np.ndarray) -> tuple[Bend, jax.A
     nearly Gaussian.
     """
     count, dim = x.shape
-    if not plain_roughness(x, grad) > ROUGH + np.log1p(dim / count):  # so for NaN, too
+    if not is_rough(x, grad):
         return None
     some = x[:: max(1, count // KINDS)]  # what a model computes may be large
     kinds = pivots.kinds(target, np.asarray(some, float), constrain(target, some))

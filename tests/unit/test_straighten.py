@@ -140,11 +140,13 @@ def test_another_run_begins_with_them(group, straight, tmp_path):
 
 def test_where_nothing_is_to_be_gained_draws_are_as_without_it():
     target = snaper.Target(standard_normal, jnp.zeros(3))
-    sizes = {"chains": NUM_CHAINS, "warmup": 400, "draws": 30, "progress": False}
+    sizes = {"chains": NUM_CHAINS, "warmup": 500, "draws": 30, "progress": False}
     one = snaper.sample(target, **sizes)
     other = snaper.sample(target, coordinates="given", **sizes)
     assert one.tuning.bend is None
     np.testing.assert_array_equal(one.unconstrained, other.unconstrained)
+    looks = 2 * -(-straighten.FEW * 3 // NUM_CHAINS)
+    assert one.num_gradients == (other.num_gradients[0] + looks, other.num_gradients[1])
 
 
 def test_when_coordinates_are_looked_at():
@@ -166,7 +168,7 @@ def funnel_draws(steps, chains):
 
 @pytest.fixture(scope="module")
 def learnt(group):
-    return straighten.learn(group, funnel_draws(80, 32))
+    return straighten.learn(group, funnel_draws(80, 32)).bend
 
 
 def test_exact_draws_teach_what_makes_them_normal(group, learnt):
@@ -180,8 +182,8 @@ def test_coordinates_that_turn_out_wrong_are_given_up(learnt):
     """A Gaussian in a funnel's."""
     target = snaper.Target(standard_normal, jnp.zeros(EFFECTS + 1))
     x = np.random.default_rng(0).normal(size=(80, 32, EFFECTS + 1))
-    assert straighten.learn(target, x) is None
-    assert straighten.learn(target, x, before=learnt) is None
+    assert straighten.learn(target, x) == (None, straighten.FEW * (EFFECTS + 1))
+    assert straighten.learn(target, x, before=learnt) == (None, 80 * 32)
 
 
 @pytest.mark.parametrize("wrong", ["moving", "constant", "nan"])
@@ -193,8 +195,8 @@ def test_what_teaches_nothing_changes_nothing(group, learnt, wrong):
         x[..., 2] = 0.5
     else:
         x[3, 4] = np.nan
-    assert straighten.learn(group, x) is None
-    assert straighten.learn(group, x, before=learnt) is learnt
+    assert straighten.learn(group, x).bend is None
+    assert straighten.learn(group, x, before=learnt).bend is learnt
 
 
 def test_far_from_zero_single_precision_is_enough():
