@@ -17,7 +17,7 @@ from .adapt import (
     LowRankMetric,
     MetricLearner,
 )
-from .bend import Bend
+from .bend import Bend, straight
 from .config import Config
 from .metric import Dense
 from .result import Tuning
@@ -103,6 +103,19 @@ def given_bend(
             for each in tuning.bend
         )
     )
+
+
+def straight_starts(bend: Bend | None, x: jax.Array) -> jax.Array:
+    """Starting points in the coordinates of an earlier run."""
+    if bend is None:
+        return x
+    z = straight(bend, x)
+    if not np.isfinite(z).all():
+        raise ValueError(
+            "init has points that the coordinates of tuning (tuning.bend) do not reach: begin "
+            "where that run ended, with init=run.unconstrained[:, -1]."
+        )
+    return z
 
 
 def in_blocks(chosen: Config, at_once: int) -> Config:

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from . import arguments, sampler
-from .bend import bent_by, straight
+from .bend import bent_by
 from .cache import kept_in
 from .config import Config
 from .course import Course
@@ -137,7 +137,7 @@ def sample(
         )
         bend = arguments.given_bend(tuning, target, coordinates, criterion)
         sampled = target if bend is None else bent_by(target, bend)
-        x = start.x if bend is None else straight(bend, start.x)
+        x = arguments.straight_starts(bend, start.x)
         state = sampler.init(key_run, sampled, chosen, x, warmup, given)
         course, interrupt = plan.course(target, chosen, state, progress), Interrupt()
         course.bend = bend

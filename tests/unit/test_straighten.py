@@ -9,6 +9,7 @@ from numpyro.distributions import LogNormal, Normal, constraints
 
 import snaper
 from snaper import straighten
+from snaper.arguments import straight_starts
 from snaper.diagnostics import ess
 
 SPREAD = 1.5  # of a group's log scale
@@ -210,6 +211,10 @@ def test_what_does_not_fit_a_tuning_is_refused(group, straight):
     sizes = {"chains": 32, "warmup": 0, "draws": 10, "tuning": straight.tuning, "progress": False}
     with pytest.raises(ValueError, match="leave coordinates= out, or tuning="):
         snaper.sample(group, coordinates="given", **sizes)
+    far = np.zeros((32, EFFECTS + 1))
+    far[:, -1] = -5000.0  # where effects have no width
+    with pytest.raises(ValueError, match="do not reach: begin where that run ended"):
+        straight_starts(jax.tree.map(jnp.asarray, straight.tuning.bend), jnp.asarray(far))
     with pytest.raises(ValueError, match="leave criterion= out, or tuning="):
         snaper.sample(group, criterion=snaper.criteria.Along(np.ones(EFFECTS + 1)), **sizes)
 
