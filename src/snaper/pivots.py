@@ -8,7 +8,7 @@ from .target import Target
 
 SPREAD = np.pi / np.sqrt(8)  # standard deviation of log |y| for a normal y
 STEEP = 0.1  # slopes of log widths, per standard deviation, that tell who follows whom,
-SURE = 5.0  # if they are so many standard errors or more
+SURE = 4.0  # if they are so many standard errors or more
 POWER = 0.05  # sum of squared slopes for a pivot to be one
 EDGE = 0.05  # a slope that is worth an exponent of its own,
 LIKELY = 3.0  # if it is so many standard errors
@@ -16,6 +16,7 @@ COMMON = 1 / 3  # of the others, by whom a pivot is followed that all may follow
 SCALE = 3.0  # how much rather what is positive is a pivot
 LEFT = 0.3  # of a pivot's standard deviation that others must not explain
 MOST = 64  # pivots
+GROUPS = 64  # of chains, at most, that tell how sure slopes are
 _TINY = 1e-30
 _RIDGE = 1e-3
 _ROUNDING = 1e-9
@@ -55,8 +56,11 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
     return np.allclose(one, other, rtol=1e-3, atol=_TINY)
 
 
-def find(score: np.ndarray, features: np.ndarray, is_positive: np.ndarray) -> Following:
-    """From gradients of points [point, dim] and what widths may follow powers of.
+def find(
+    score: np.ndarray, features: np.ndarray, is_positive: np.ndarray, chain: np.ndarray
+) -> Following:
+    """From gradients of points [point, dim] and what widths may follow powers of; `chain` [point]
+    tells whose points they are.
 
     A coordinate is a pivot or follows, never both. Sides are taken such that slopes from the one to
     the other explain most; of the pivots those stay that explain what others do not.
@@ -66,22 +70,35 @@ def find(score: np.ndarray, features: np.ndarray, is_positive: np.ndarray) -> Fo
     log_width -= log_width.mean(axis=0)
     unit = features - features.mean(axis=0)
     unit /= np.maximum(unit.std(axis=0), _TINY)
-    error = SPREAD / np.sqrt(count)
     slopes = log_width.T @ unit / count
+    errors = _errors(log_width, unit, slopes, chain)
     np.fill_diagonal(slopes, 0.0)
-    steep = np.abs(slopes) > max(STEEP, SURE * error)
+    steep = np.abs(slopes) > np.maximum(STEEP, SURE * errors)
     is_pivot = _sides(np.where(steep, slopes**2, 0.0) * np.where(is_positive, SCALE, 1.0))
-    chosen = _chosen(log_width[:, ~is_pivot], unit, is_pivot, LIKELY * error)
+    chosen = _chosen(log_width[:, ~is_pivot], unit, is_pivot, LIKELY * errors[~is_pivot])
     others = np.setdiff1d(np.arange(dim), chosen)
     edges, found = np.zeros((2, dim, len(chosen)))
     if len(chosen):
         inverse = np.linalg.inv(_covariance(unit[:, chosen]) + _RIDGE * np.eye(len(chosen)))
         joint = (inverse @ (unit[:, chosen].T @ log_width[:, others]) / count).T
-        errors = LIKELY * error * np.sqrt(np.diag(inverse))
-        edge = np.abs(joint) > np.maximum(EDGE, errors)
+        likely = LIKELY * errors[others][:, chosen] * np.sqrt(np.diag(inverse))
+        edge = np.abs(joint) > np.maximum(EDGE, likely)
         found[others] = joint * edge
         edges[others] = edge | (edge.mean(axis=0) >= COMMON)
     return Following(np.asarray(chosen, int), edges > 0, found)
+
+
+def _errors(widths: np.ndarray, unit: np.ndarray, slopes: np.ndarray, chain: np.ndarray):
+    """Standard errors of slopes, by how much groups of chains differ, as points of one chain are
+    alike; no less than those of independent points.
+    """
+    group = chain % GROUPS
+    members = [group == each for each in np.unique(group)]
+    total = np.zeros_like(slopes)
+    for some in members:
+        total += (widths[some].T @ unit[some] - some.sum() * slopes) ** 2
+    least = SPREAD / np.sqrt(len(unit))
+    return np.maximum(least, np.sqrt(total * len(members) / max(len(members) - 1, 1)) / len(unit))
 
 
 def _sides(power: np.ndarray) -> np.ndarray:
@@ -98,9 +115,11 @@ def _sides(power: np.ndarray) -> np.ndarray:
         is_pivot[best] = ~is_pivot[best]
 
 
-def _chosen(widths: np.ndarray, unit: np.ndarray, is_pivot: np.ndarray, least: float) -> list[int]:
+def _chosen(
+    widths: np.ndarray, unit: np.ndarray, is_pivot: np.ndarray, least: np.ndarray
+) -> list[int]:
     """Pivots, one after the other, each the one that explains most of what is left of log widths
-    [point, follower]; in order of their places.
+    [point, follower] by slopes of at `least` [follower, dim]; in order of their places.
     """
     chosen: list[int] = []
     while len(chosen) < MOST and widths.shape[1]:

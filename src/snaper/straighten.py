@@ -1,6 +1,7 @@
 """Learn from where chains were in which coordinates a target is easier: see docs/theory.md."""
 
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -15,7 +16,7 @@ from .metric import product
 from .result import constrain
 from .target import Target
 
-SHARES = (0.4, 0.7)  # of warm-up, after which coordinates are learnt,
+SHARES = (0.4, 0.55, 0.7, 0.85)  # of warm-up, after which coordinates are learnt,
 WARMUP = 500  # if it has so many transitions or more,
 SPAN = 128  # from at most so many
 DIMS = 200  # coordinates, at most: time grows with their third power
@@ -24,11 +25,15 @@ WORK = 1e7  # fewer where these times the squared dimension are more,
 PER_DIM = 10  # but not fewer than so many times the dimension
 HELD = 5  # one chain in so many is not learnt from, but judged by
 FEW = 20  # points, times the dimension, that tell a Gaussian
+NORMAL = 1.4826  # standard deviations of a normal in its median absolute deviation
 KINDS = 32  # points that tell what is positive
-RESTLESS = 0.25  # how far from what it is at rest the mean of points times gradients may be
+FAR = 5.0  # standard deviations below the median log density where chains have not arrived
+RESTLESS = 0.1  # how far from what it is at rest the mean of points times gradients may be
 ROUGH = 0.2  # roughness below which there is nothing to gain
-WORSE = 0.05  # roughness more than before that newer coordinates may leave: they saw more
-HALF = 0.5  # of the roughness is to go, or this is not what the target is rough by
+WORSE = 0.05  # roughness more than before that newer coordinates may leave, as they saw more, or
+# less that they must, if their pivots are others
+HALF = 0.5  # of the roughness is to go, or this is not what the target is rough by;
+MUCH = 0.75  # of it may be left by what was found to be so before
 TURNS = 60
 RATE = 0.15
 RIDGE = 1e-5  # on what is learnt; on exponents more
@@ -46,12 +51,14 @@ class Looks(NamedTuple):
 
 def looks(warmup: int, chains: int, dim: int) -> Looks:
     """Such that there is time before, to arrive, and after, to tune; and points enough. What is
-    learnt first lets chains see more to learn from.
+    learnt first lets chains see more to learn from, and those that have not arrived have more looks
+    to come.
     """
-    span = min(-(-POINTS // chains), SPAN)
+    after = tuple(int(share * warmup) for share in SHARES)
+    span = max(1, min(-(-POINTS // chains), SPAN, *(b - a for a, b in pairwise(after))))
     enough = chains * span >= PER_DIM * dim and chains >= HELD
     fits = warmup >= WARMUP and dim <= DIMS and enough
-    return Looks(tuple(int(share * warmup) for share in SHARES) if fits else (), span)
+    return Looks(after if fits else (), span)
 
 
 class Learnt(NamedTuple):
@@ -65,8 +72,8 @@ def learn(
     target: Target, places: np.ndarray, before: Bend | None = None, at_once: int = 64
 ) -> Learnt:
     """From where chains were in the coordinates given, [step, chain, dim]: those that take away at
-    least half of the roughness there, newer ones rather than those `before`. Gradients of so many
-    points are computed at once.
+    least half of the roughness there, newer ones rather than those `before`, which are given up if
+    they take away little. Gradients of so many points are computed at once.
     """
     chains, dim = places.shape[1:]
     wanted = max(min(POINTS, WORK / dim**2), PER_DIM * dim)
@@ -77,26 +84,47 @@ def learn(
         return np.swapaxes(some, 0, 1).reshape(-1, dim)[::every]
 
     x, held = points(places[:, :apart]), points(places[:, apart:])
+    chain = np.repeat(np.arange(apart), len(places))[::every]
     if before is None and is_gaussian(target, x, at_once):
         return Learnt(None, min(len(x), FEW * dim))
     count = len(x) + len(held)
-    grad, pull = (np.asarray(gradients(target, jnp.asarray(y), at_once)) for y in (x, held))
-    if not (all(np.isfinite(y).all() for y in (x, held, grad, pull)) and at_rest(x, grad)):
+    logp, grad = map(np.asarray, gradients(target, jnp.asarray(x), at_once))
+    logp_held, pull = map(np.asarray, gradients(target, jnp.asarray(held), at_once))
+    if not all(np.isfinite(each).all() for each in (x, held, logp, logp_held, grad, pull)):
         return Learnt(before, count)
-    half = HALF * plain_roughness(held, pull)
+    least = lowest(logp)
+    x, grad, chain = arrived(logp >= least, x, grad, chain)
+    held, pull = arrived(logp_held >= least, held, pull)
+    if not (len(held) and at_rest(x, grad)):
+        return Learnt(before, count)
+    plain = plain_roughness(held, pull)
+    most = HALF * plain if before is None else MUCH * plain
     old = np.inf if before is None else float(roughness(before, held, pull))
-    first = _first(target, x, grad)
+    first = _first(target, x, grad, chain)
     if first is not None:
         bend = _fitted(*first, x, grad)
-        if float(roughness(bend, held, pull)) < min(half, old + WORSE):  # not so for NaN
+        worse = WORSE if before is None or _same_pivots(bend, before) else -WORSE
+        if float(roughness(bend, held, pull)) < min(most, old + worse):  # not so for NaN
             return Learnt(bend, count)
-    return Learnt(before if old < half else None, count)
+    return Learnt(before if old < most else None, count)
+
+
+def lowest(logp: np.ndarray) -> float:
+    """The log density below which points are of chains that have not arrived."""
+    middle = np.median(logp)
+    return float(middle - FAR * NORMAL * np.median(np.abs(logp - middle)))
+
+
+def arrived(there: np.ndarray, *points: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Those that are `there`; some twice, so that as many are left and nothing is compiled anew."""
+    chosen = np.resize(np.flatnonzero(there), len(there) if there.any() else 0)
+    return tuple(each[chosen] for each in points)
 
 
 def is_gaussian(target: Target, x: np.ndarray, at_once: int) -> bool:
     """Whether it is nearly one, by a few points: most targets need no more gradients."""
     few = x[:: max(1, len(x) // (FEW * x.shape[1]))][: FEW * x.shape[1]]
-    return not is_rough(few, np.asarray(gradients(target, jnp.asarray(few), at_once)))
+    return not is_rough(few, np.asarray(gradients(target, jnp.asarray(few), at_once)[1]))
 
 
 def is_rough(x: np.ndarray, grad: np.ndarray) -> bool:
@@ -136,7 +164,13 @@ def plain_roughness(x: np.ndarray, grad: np.ndarray) -> float:
     return np.log(total / dim) if total > 0 else -np.inf  # where nothing pulls
 
 
-def _first(target: Target, x: np.ndarray, grad: np.ndarray) -> tuple[Bend, jax.Array] | None:
+def _same_pivots(one: Bend, other: Bend) -> bool:
+    return np.array_equal(np.asarray(one.pivots), np.asarray(other.pivots))
+
+
+def _first(
+    target: Target, x: np.ndarray, grad: np.ndarray, chain: np.ndarray
+) -> tuple[Bend, jax.Array] | None:
     """Where to begin, and who may follow whom, [dim, pivot]; None where nobody follows, or all is
     nearly Gaussian.
     """
@@ -146,7 +180,7 @@ def _first(target: Target, x: np.ndarray, grad: np.ndarray) -> tuple[Bend, jax.A
     some = x[:: max(1, count // KINDS)]  # what a model computes may be large
     kinds = pivots.kinds(target, np.asarray(some, float), constrain(target, some))
     features = np.where(kinds.is_softplus, log_softplus(x), x).astype(float)
-    found = pivots.find(grad * x.std(axis=0, dtype=float), features, kinds.is_positive)
+    found = pivots.find(grad * x.std(axis=0, dtype=float), features, kinds.is_positive, chain)
     if not found.edges.any():
         return None
     features = features[:, found.pivots]
@@ -204,6 +238,8 @@ def fit(first: Bend, edges: jax.Array, x: Positions, grad: Positions) -> Bend:
 
 
 @partial(jax.jit, static_argnums=2)
-def gradients(target: Target, x: Positions, at_once: int) -> Positions:
-    """Of as many points at once as there are chains, whose memory is then enough."""
-    return jax.lax.map(jax.grad(target.logp), x, batch_size=at_once)
+def gradients(target: Target, x: Positions, at_once: int) -> tuple[jax.Array, Positions]:
+    """Log densities and their gradients, of as many points at once as there are chains, whose
+    memory is then enough.
+    """
+    return jax.lax.map(jax.value_and_grad(target.logp), x, batch_size=at_once)

@@ -20,14 +20,17 @@ def gradients(log_density, x):
     return np.asarray(jax.vmap(jax.grad(log_density))(jnp.asarray(x))), x
 
 
-def found(score, x, is_positive=None):
+def found(score, x, is_positive=None, chain=None):
     positive = np.zeros(x.shape[1], bool) if is_positive is None else is_positive
-    return pivots.find(score * x.std(axis=0), x, positive)
+    alone = np.arange(len(x)) if chain is None else chain
+    return pivots.find(score * x.std(axis=0), x, positive, alone)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_nobody_follows_in_a_gaussian_however_it_is_turned(seed):
-    """Slopes of 30 pairs, five standard errors each: a false alarm in 50 000 runs."""
+    """Slopes of 30 pairs, four standard errors each, and a pivot needs a sum of squares that is ten
+    times that of one: no false alarm is to be expected.
+    """
     turn = normal(10 + seed, 6, 6)
     x = normal(seed, POINTS, 6) @ turn
     score = -np.linalg.solve(turn @ turn.T, x.T).T
@@ -47,6 +50,17 @@ def test_the_neck_of_a_funnel_is_found(spread):
     np.testing.assert_array_equal(told.pivots, [0])
     np.testing.assert_array_equal(told.edges[:, 0], [False, *9 * [True]])
     np.testing.assert_allclose(told.slopes[1:, 0], spread / 2, atol=0.1)
+
+
+def test_points_of_a_chain_that_stays_count_as_one():
+    """A Gaussian, where one chain of 20 stays at a few places, and gradients are smaller there."""
+    chain = np.repeat(np.arange(20), POINTS // 20)
+    x = normal(0, POINTS, 6)
+    stays = chain == 7
+    x[stays] = 0.2 * x[stays] + np.array([0.0, 4.0, 4.0, 0.0, 0.0, 0.0])
+    score = -np.where(stays[:, None], 0.02, 1.0) * (x - stays[:, None] * x[stays].mean(axis=0))
+    assert found(score, x).pivots.size > 0
+    assert found(score, x, chain=chain).pivots.size == 0
 
 
 def test_each_weight_follows_its_own_scale_and_all_the_one_they_share():

@@ -97,7 +97,7 @@ def test_stretches_do_not_matter(group, straight):
 
 @pytest.mark.parametrize("stopped_in", ["before", "between", "after"])
 def test_a_run_goes_on_from_a_store(group, straight, tmp_path, monkeypatch, stopped_in):
-    """Killed before coordinates were learnt, between both looks, or while drawing."""
+    """Killed before coordinates were learnt, between two looks, or while drawing."""
     done = {"before": 120, "between": 260, "after": 560}[stopped_in]
 
     class Killed(Exception):
@@ -146,13 +146,14 @@ def test_where_nothing_is_to_be_gained_draws_are_as_without_it():
     other = snaper.sample(target, coordinates="given", **sizes)
     assert one.tuning.bend is None
     np.testing.assert_array_equal(one.unconstrained, other.unconstrained)
-    looks = 2 * -(-straighten.FEW * 3 // NUM_CHAINS)
+    looks = 4 * -(-straighten.FEW * 3 // NUM_CHAINS)
     assert one.num_gradients == (other.num_gradients[0] + looks, other.num_gradients[1])
 
 
 def test_when_coordinates_are_looked_at():
-    assert straighten.looks(1000, 64, 32) == ((400, 700), 80)
+    assert straighten.looks(1000, 64, 32) == ((400, 550, 700, 850), 80)
     assert straighten.looks(1000, 8, 32).span == straighten.SPAN
+    assert straighten.looks(500, 8, 32) == ((200, 275, 350, 425), 75)  # no further than the last
     assert straighten.looks(499, 64, 32).after == ()  # no time
     assert straighten.looks(1000, 64, 201).after == ()  # too many dimensions
     assert straighten.looks(1000, 8, 150).after == ()  # too few points
@@ -174,7 +175,7 @@ def learnt(group):
 
 def test_exact_draws_teach_what_makes_them_normal(group, learnt):
     x = funnel_draws(80, 32).reshape(-1, EFFECTS + 1)
-    grad = np.asarray(straighten.gradients(group, jnp.asarray(x), 64))
+    _, grad = map(np.asarray, straighten.gradients(group, jnp.asarray(x), 64))
     assert straighten.plain_roughness(x, grad) > 1.0
     assert abs(straighten.roughness(learnt, jnp.asarray(x), jnp.asarray(grad))) < 0.1
 
@@ -185,6 +186,35 @@ def test_coordinates_that_turn_out_wrong_are_given_up(learnt):
     x = np.random.default_rng(0).normal(size=(80, 32, EFFECTS + 1))
     assert straighten.learn(target, x) == (None, straighten.FEW * (EFFECTS + 1))
     assert straighten.learn(target, x, before=learnt) == (None, 80 * 32)
+
+
+def test_chains_on_their_way_do_not_teach(group, learnt, monkeypatch):
+    """A tenth of them are still far out."""
+    x = funnel_draws(80, 32)
+    exact = jnp.asarray(x[:, 1].reshape(-1, EFFECTS + 1))
+    x[:, ::10, :-1] += np.linspace(4e3, 3e3, 80)[:, None, None]
+    bend = straighten.learn(group, x).bend
+    np.testing.assert_array_equal(bend.pivots, learnt.pivots)
+    _, grad = straighten.gradients(group, exact, 64)
+    assert abs(straighten.roughness(bend, exact, grad)) < 0.3  # of 80 points
+    monkeypatch.setattr(straighten, "FAR", np.inf)
+    assert straighten.learn(group, x).bend is None
+
+
+def test_as_many_points_are_left_as_there_were():
+    points = np.arange(8.0)
+    np.testing.assert_array_equal(straighten.arrived(points >= 0, points)[0], points)
+    few = straighten.arrived(points < 3, points)[0]
+    assert len(few) == 8 and set(few) == {0.0, 1.0, 2.0}
+    assert len(straighten.arrived(points > 9, points)[0]) == 0
+
+
+def test_coordinates_that_are_found_once_need_not_take_away_half_again(group, learnt, monkeypatch):
+    """Points to judge by are few, and what half of the roughness is differs from look to look."""
+    x = funnel_draws(80, 32)
+    monkeypatch.setattr(straighten, "HALF", -1.0)  # nothing new is ever good enough
+    assert straighten.learn(group, x).bend is None
+    assert straighten.learn(group, x, before=learnt).bend is not None
 
 
 @pytest.mark.parametrize("wrong", ["moving", "constant", "nan"])
