@@ -144,7 +144,9 @@ def test_rows_that_overflowed_are_shown_without_estimates():
 
 @pytest.mark.parametrize("superchains", [pytest.param(None, marks=pytest.mark.slow), 16])
 def test_many_chains_and_parameters_take_seconds(superchains):
-    """1.4 s of one core; to sort the draws takes 0.13 s: 11 times as long, at best of three."""
+    """1.0 s of one core, 3.4 times as long as to sort the draws, at best of three. The stable sort:
+    the usual one is fifteen times as fast where processors have wide vectors, and the table is not.
+    """
     draws = {"x": np.random.default_rng(0).normal(size=(1024, 50, 100)).astype(np.float32)}
     summary({"x": draws["x"][:, :, :1]}, superchains)  # imports
     ratios = []
@@ -152,6 +154,6 @@ def test_many_chains_and_parameters_take_seconds(superchains):
         began = time.process_time()
         summary(draws, superchains)
         done = time.process_time()
-        np.sort(draws["x"].reshape(-1, 100), axis=0)
+        np.sort(draws["x"].reshape(-1, 100), axis=0, kind="stable")
         ratios.append((done - began) / (time.process_time() - done))
-    assert min(ratios) < 20.0
+    assert min(ratios) < 7.0
