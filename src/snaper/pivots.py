@@ -88,12 +88,14 @@ def find(
     return Following(np.asarray(chosen, int), edges > 0, found)
 
 
-def _errors(widths: np.ndarray, unit: np.ndarray, slopes: np.ndarray, chain: np.ndarray):
+def _errors(
+    widths: np.ndarray, unit: np.ndarray, slopes: np.ndarray, chain: np.ndarray
+) -> np.ndarray:
     """Standard errors of slopes, by how much groups of chains differ, as points of one chain are
     alike; no less than those of independent points.
     """
-    group = chain % GROUPS
-    members = [group == each for each in np.unique(group)]
+    rank = np.unique(chain, return_inverse=True)[1]  # not every chain may have points
+    members = [rank % GROUPS == each for each in range(min(GROUPS, rank.max() + 1))]
     total = np.zeros_like(slopes)
     for some in members:
         total += (widths[some].T @ unit[some] - some.sum() * slopes) ** 2

@@ -25,13 +25,16 @@ WORK = 1e7  # fewer where these times the squared dimension are more,
 PER_DIM = 10  # but not fewer than so many times the dimension
 HELD = 5  # one chain in so many is not learnt from, but judged by
 FEW = 20  # points, times the dimension, that tell a Gaussian
-NORMAL = 1.4826  # standard deviations of a normal in its median absolute deviation
+NORMAL = 1.4826  # median absolute deviations of a normal in its standard deviation
 KINDS = 32  # points that tell what is positive
-FAR = 5.0  # standard deviations below the median log density where chains have not arrived
-RESTLESS = 0.1  # how far from what it is at rest the mean of points times gradients may be
-ROUGH = 0.2  # roughness below which there is nothing to gain
-WORSE = 0.05  # roughness more than before that newer coordinates may leave, as they saw more, or
-# less that they must, if their pivots are others
+FAR = 5.0  # standard deviations below the median log density where chains have not arrived,
+NEAR = 10.0  # and more than so far: in few dimensions chains at rest are that many deviations away
+RESTLESS = 0.1  # how far from what it is at rest the mean of points times gradients may be,
+UNSURE = 2.0  # or so many standard errors,
+MOVING = 0.25  # but not so far
+ROUGH = 0.2  # roughness below which there is nothing to gain,
+SMOOTH = 0.1  # and what coordinates may leave that are then kept without looking for newer ones
+WORSE = 0.05  # roughness more than before that newer coordinates may leave: they saw more
 HALF = 0.5  # of the roughness is to go, or this is not what the target is rough by;
 MUCH = 0.75  # of it may be left by what was found to be so before
 TURNS = 60
@@ -93,31 +96,36 @@ def learn(
     if not all(np.isfinite(each).all() for each in (x, held, logp, logp_held, grad, pull)):
         return Learnt(before, count)
     least = lowest(logp)
+    if np.mean(logp_held >= least) < HALF:  # too few to judge by
+        return Learnt(before, count)
     x, grad, chain = arrived(logp >= least, x, grad, chain)
     held, pull = arrived(logp_held >= least, held, pull)
-    if not (len(held) and at_rest(x, grad)):
+    if not at_rest(x, grad, chain):
         return Learnt(before, count)
     plain = plain_roughness(held, pull)
-    most = HALF * plain if before is None else MUCH * plain
     old = np.inf if before is None else float(roughness(before, held, pull))
+    if old < min(SMOOTH, MUCH * plain):
+        return Learnt(before, count)
     first = _first(target, x, grad, chain)
     if first is not None:
         bend = _fitted(*first, x, grad)
-        worse = WORSE if before is None or _same_pivots(bend, before) else -WORSE
-        if float(roughness(bend, held, pull)) < min(most, old + worse):  # not so for NaN
+        known = before is not None and np.array_equal(bend.pivots, before.pivots)
+        most = min(MUCH * plain, old + WORSE) if known else min(HALF * plain, old - WORSE)
+        if float(roughness(bend, held, pull)) < most:  # not so for NaN
             return Learnt(bend, count)
-    return Learnt(before if old < most else None, count)
+    return Learnt(before if old < MUCH * plain else None, count)
 
 
 def lowest(logp: np.ndarray) -> float:
     """The log density below which points are of chains that have not arrived."""
     middle = np.median(logp)
-    return float(middle - FAR * NORMAL * np.median(np.abs(logp - middle)))
+    return float(middle - NEAR - FAR * NORMAL * np.median(np.abs(logp - middle)))
 
 
 def arrived(there: np.ndarray, *points: np.ndarray) -> tuple[np.ndarray, ...]:
     """Those that are `there`; some twice, so that as many are left and nothing is compiled anew."""
-    chosen = np.resize(np.flatnonzero(there), len(there) if there.any() else 0)
+    left = np.flatnonzero(there)
+    chosen = left[np.arange(len(there)) * len(left) // len(there)]
     return tuple(each[chosen] for each in points)
 
 
@@ -133,14 +141,18 @@ def is_rough(x: np.ndarray, grad: np.ndarray) -> bool:
     return plain_roughness(x, grad) > ROUGH + np.log1p(dim / count)
 
 
-def at_rest(x: np.ndarray, grad: np.ndarray) -> bool:
+def at_rest(x: np.ndarray, grad: np.ndarray, chain: np.ndarray) -> bool:
     """Whether chains have arrived, by what partial integration says of (x - mean) times gradients:
-    it is minus one on average in every coordinate.
+    it is minus one on average in every coordinate, as far as chains agree on it.
     """
     x = np.asarray(x, float)
     if not np.ptp(x, axis=0).all():
         return False
-    return abs(np.mean((x - x.mean(axis=0)) * grad) + 1.0) < RESTLESS
+    products = np.mean((x - x.mean(axis=0)) * grad, axis=1)
+    whose, counts = np.unique(chain, return_counts=True)
+    of_chains = np.bincount(chain, products)[whose] / counts
+    error = np.std(of_chains) / np.sqrt(len(whose))
+    return abs(np.mean(products) + 1.0) < np.clip(UNSURE * error, RESTLESS, MOVING)
 
 
 @jax.jit
@@ -162,10 +174,6 @@ def plain_roughness(x: np.ndarray, grad: np.ndarray) -> float:
     x = x - x.mean(axis=0)
     total = float(np.sum((x.T @ x / count) * (grad.T @ grad / count)))
     return np.log(total / dim) if total > 0 else -np.inf  # where nothing pulls
-
-
-def _same_pivots(one: Bend, other: Bend) -> bool:
-    return np.array_equal(np.asarray(one.pivots), np.asarray(other.pivots))
 
 
 def _first(

@@ -28,8 +28,8 @@ def found(score, x, is_positive=None, chain=None):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_nobody_follows_in_a_gaussian_however_it_is_turned(seed):
-    """Slopes of 30 pairs, four standard errors each, and a pivot needs a sum of squares that is ten
-    times that of one: no false alarm is to be expected.
+    """Slopes of 30 pairs must be 0.1, six standard errors, and their squares sum to 0.05: no false
+    alarm is to be expected.
     """
     turn = normal(10 + seed, 6, 6)
     x = normal(seed, POINTS, 6) @ turn
@@ -61,6 +61,8 @@ def test_points_of_a_chain_that_stays_count_as_one():
     score = -np.where(stays[:, None], 0.02, 1.0) * (x - stays[:, None] * x[stays].mean(axis=0))
     assert found(score, x).pivots.size > 0
     assert found(score, x, chain=chain).pivots.size == 0
+    apart = 64 * chain  # as where one chain in many has points
+    assert found(score, x, chain=apart).pivots.size == 0
 
 
 def test_each_weight_follows_its_own_scale_and_all_the_one_they_share():
