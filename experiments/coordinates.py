@@ -5,7 +5,7 @@ other, by the protocols of the paper's tables.
 
 adds cells of the setting "straight" to docs/results/paper/ for posteriors of the paper in which
 something is learnt, and for two others writes docs/results/coordinates.json, beside the same with
-coordinates as given.
+coordinates as given; with --chains, for so many, into the latter.
 """
 
 import argparse
@@ -40,9 +40,11 @@ KEPT = ("min_ess_z2", "worst", "rhat", "rhat_classic")
 KEPT += ("mean_of_chains_ess_z2", "harmonic_of_chains_ess_z2")
 
 
-def long(name: str, seed: int, warmup: int, coordinates: str = "auto") -> dict[str, float]:
+def long(
+    name: str, seed: int, warmup: int, coordinates: str = "auto", chains: int = CHAINS
+) -> dict[str, float]:
     """Columns of a long run."""
-    run = _sample(name, seed, warmup, long_run.DRAWS, coordinates)
+    run = _sample(name, seed, warmup, long_run.DRAWS, coordinates, chains)
     x = np.swapaxes(run.unconstrained, 0, 1)
     sizes = _of_draws(jnp.asarray(x), jnp.asarray(run.tuning.direction))
     found = {column: float(sizes[column]) for column in KEPT}
@@ -99,14 +101,22 @@ def first_below(x: np.ndarray, looks: Iterable[int]) -> dict[str, int]:
 _of_draws = jax.jit(long_run.of_one)
 
 
-def _sample(name: str, seed: int, warmup: int, draws: int, coordinates: str = "auto") -> snaper.Run:
+def _sample(
+    name: str,
+    seed: int,
+    warmup: int,
+    draws: int,
+    coordinates: str = "auto",
+    chains: int = CHAINS,
+) -> snaper.Run:
+    at_prior_mean = name in PAPER and chains == CHAINS  # as in the paper's tables
     return snaper.sample(
         targets.get(name),
-        chains=CHAINS,
+        chains=chains,
         warmup=warmup,
         draws=draws,
         seed=seed,
-        init=None if name in DISPERSED else problems.start(name),
+        init=problems.start(name) if at_prior_mean else None,
         coordinates=coordinates,
         progress=False,
     )
@@ -134,16 +144,17 @@ def _of_paper(name: str, seeds: int, at_once: int) -> None:
             print(experiment, name, warmup, len(block), flush=True)
 
 
-def _of_others(name: str, seeds: int) -> None:
+def _of_others(name: str, seeds: int, chains: int) -> None:
     """Both choices, anew."""
     there = json.loads(OTHERS.read_text("utf-8")) if OTHERS.exists() else {}
     about = {"warmup": WARMUP, **cells.machine(), "learning": cells.source(LEARNING)}
     for coordinates in ("auto", "given"):
-        rows = [long(name, seed, WARMUP, coordinates) for seed in range(seeds)]
+        rows = [long(name, seed, WARMUP, coordinates, chains) for seed in range(seeds)]
         columns = {column: np.array([row[column] for row in rows]) for column in rows[0]}
-        there.setdefault(name, {})[coordinates] = {**about, "columns": cells.plain(columns)}
+        row = there.setdefault(name if chains == CHAINS else f"{name}, {chains} chains", {})
+        row[coordinates] = {**about, "columns": cells.plain(columns)}
         OTHERS.write_text(json.dumps(there) + "\n", encoding="utf-8")
-        print(name, coordinates, seeds, flush=True)
+        print(name, chains, coordinates, seeds, flush=True)
 
 
 def main() -> None:
@@ -151,10 +162,11 @@ def main() -> None:
     parser.add_argument("--targets", nargs="+", default=[*PAPER, *DISPERSED])
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--at-once", type=int, default=10, help="seeds that are saved together")
+    parser.add_argument("--chains", type=int, default=CHAINS, help="others from dispersed starts")
     chosen = parser.parse_args()
     for name in chosen.targets:
-        if name in DISPERSED:
-            _of_others(name, chosen.seeds)
+        if name in DISPERSED or chosen.chains != CHAINS:
+            _of_others(name, chosen.seeds, chosen.chains)
         else:
             _of_paper(name, chosen.seeds, chosen.at_once)
 
