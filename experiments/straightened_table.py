@@ -57,7 +57,7 @@ Bridge and Sparse Logistic Regression with 64 are by the paper's protocol, from 
 the other rows are from dispersed starts, with 1000. Least ESS of squares of the given coordinates
 per gradient. The tail is the part of draws where the narrowest hundredth of the posterior is. A
 second fingerprint is of the code that learns coordinates; rows without one are of the state before
-coordinates that leave a roughness below 0.1 were kept as they are.
+coordinates that leave next to no roughness were kept as they are.
 """
 
 

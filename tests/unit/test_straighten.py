@@ -235,7 +235,7 @@ def test_chains_at_rest_are_not_taken_for_chains_on_their_way(dim):
         ("same", 0.5, 0.56, "old"),
         ("same", 0.74, 0.74, "new"),  # less than three quarters
         ("same", 0.8, 0.76, "given"),
-        ("same", 0.09, 0.02, "old"),  # nothing to gain
+        ("same", 0.04, 0.01, "old"),  # nothing to gain
         ("others", 0.5, 0.46, "old"),
         ("others", 0.5, 0.44, "new"),
         ("others", 9.0, 0.6, "given"),  # not half
