@@ -23,7 +23,8 @@ DIMS = 200  # coordinates, at most: time grows with their third power
 POINTS = 5120  # draws that are looked at, at most;
 WORK = 1e7  # fewer where these times the squared dimension are more,
 PER_DIM = 10  # but not fewer than so many times the dimension
-HELD = 5  # one chain in so many is not learnt from, but judged by
+HELD = 5  # one chain in so many is not learnt from, but judged by,
+ARRIVED = 0.5  # if so many of its points, or more, are where chains have arrived
 FEW = 20  # points, times the dimension, that tell a Gaussian
 NORMAL = 1.4826  # median absolute deviations of a normal in its standard deviation
 KINDS = 32  # points that tell what is positive
@@ -96,7 +97,7 @@ def learn(
     if not all(np.isfinite(each).all() for each in (x, held, logp, logp_held, grad, pull)):
         return Learnt(before, count)
     least = lowest(logp)
-    if np.mean(logp_held >= least) < HALF:  # too few to judge by
+    if np.mean(logp_held >= least) < ARRIVED:
         return Learnt(before, count)
     x, grad, chain = arrived(logp >= least, x, grad, chain)
     held, pull = arrived(logp_held >= least, held, pull)
