@@ -4,8 +4,8 @@ other, by the protocols of the paper's tables.
     python -m experiments.coordinates
 
 adds cells of the setting "straight" to docs/results/paper/ for posteriors of the paper in which
-something is learnt, and for two others writes docs/results/coordinates.json, beside the same with
-coordinates as given; with --chains, for so many, into the latter.
+something is learnt, and for two others writes files in docs/results/coordinates/, beside the same
+with coordinates as given; with --chains, for so many, into the latter.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +30,7 @@ from .paper.short_run import RULES, THRESHOLD
 from .paper.tables import STRAIGHT
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-OTHERS = RESULTS / "coordinates.json"
+OTHERS = RESULTS / "coordinates"  # a file for each posterior and number of chains
 PAPER = ("brownian-bridge", "sparse-logistic-regression")  # in the others nothing is learnt
 DISPERSED = ("eight-schools", "funnel")  # which are not the paper's; these begin anywhere
 WARMUP = 1000  # for them
@@ -131,30 +132,32 @@ def _about(run: snaper.Run) -> dict[str, float]:
     }
 
 
-def _of_paper(name: str, seeds: int, at_once: int) -> None:
+def _of_paper(name: str, seeds: int, at_once: int, warmups: list[int]) -> None:
     """What is missing of its cells."""
-    runs = (("long", plan.LONG_WARMUP, long), *(("short", n, short) for n in plan.SHORT_WARMUPS))
-    for experiment, warmup, measure in runs:
+    for warmup in warmups:
+        experiment, measure = ("long", long) if warmup == plan.LONG_WARMUP else ("short", short)
         cell = Cell(experiment, name, STRAIGHT, warmup)
         for first in range(len(cells.read(cell)["seeds"]), seeds, at_once):
             began, block = time.monotonic(), range(first, min(first + at_once, seeds))
             rows = [measure(name, seed, warmup) for seed in block]
             columns = {column: np.array([row[column] for row in rows]) for column in rows[0]}
-            cells.append(cell, block, columns, time.monotonic() - began)
+            about = {"learning": cells.source(LEARNING)}
+            cells.append(cell, block, columns, time.monotonic() - began, about=about)
             print(experiment, name, warmup, len(block), flush=True)
 
 
 def _of_others(name: str, seeds: int, chains: int) -> None:
     """Both choices, anew."""
-    there = json.loads(OTHERS.read_text("utf-8")) if OTHERS.exists() else {}
     about = {"warmup": WARMUP, **cells.machine(), "learning": cells.source(LEARNING)}
+    runs: dict[str, Any] = {"target": name, "chains": chains}
     for coordinates in ("auto", "given"):
         rows = [long(name, seed, WARMUP, coordinates, chains) for seed in range(seeds)]
         columns = {column: np.array([row[column] for row in rows]) for column in rows[0]}
-        row = there.setdefault(name if chains == CHAINS else f"{name}, {chains} chains", {})
-        row[coordinates] = {**about, "columns": cells.plain(columns)}
-        OTHERS.write_text(json.dumps(there) + "\n", encoding="utf-8")
+        runs[coordinates] = {**about, "columns": cells.plain(columns)}
         print(name, chains, coordinates, seeds, flush=True)
+    OTHERS.mkdir(exist_ok=True)
+    path = OTHERS / f"{name}-{chains}.json"
+    path.write_text(json.dumps(runs) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -162,13 +165,16 @@ def main() -> None:
     parser.add_argument("--targets", nargs="+", default=[*PAPER, *DISPERSED])
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--at-once", type=int, default=10, help="seeds that are saved together")
+    parser.add_argument(
+        "--warmups", nargs="+", type=int, default=[plan.LONG_WARMUP, *plan.SHORT_WARMUPS]
+    )
     parser.add_argument("--chains", type=int, default=CHAINS, help="others from dispersed starts")
     chosen = parser.parse_args()
     for name in chosen.targets:
         if name in DISPERSED or chosen.chains != CHAINS:
             _of_others(name, chosen.seeds, chosen.chains)
         else:
-            _of_paper(name, chosen.seeds, chosen.at_once)
+            _of_paper(name, chosen.seeds, chosen.at_once, chosen.warmups)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from .paper import plan, short_run
 from .paper.beyond import GOALS
 from .paper.markdown import DASH, between, number, share, table
 from .paper.percentiles import interval, percentile
+from .paper.problems import CHAINS
 from .paper.results import Columns, Results
 from .paper.settings import BEYOND
 from .paper.tables import STRAIGHT
@@ -55,9 +56,8 @@ the same with coordinates as given. 64 chains, but for rows that tell another nu
 Bridge and Sparse Logistic Regression with 64 are by the paper's protocol, from the prior mean, with
 5000 transitions of warm-up, and gradients to a classic R-hat below the threshold after short ones;
 the other rows are from dispersed starts, with 1000. Least ESS of squares of the given coordinates
-per gradient. The tail is the part of draws where the narrowest hundredth of the posterior is. A
-second fingerprint is of the code that learns coordinates; rows without one are of the state before
-coordinates that leave next to no roughness were kept as they are.
+per gradient. The tail is the part of draws where the narrowest hundredth of the posterior is. The
+second fingerprint is of the code that learns coordinates.
 """
 
 
@@ -105,9 +105,15 @@ def learnt(results: Path) -> str:
         pair = [paper.long(name, setting) for setting in (BEYOND.name, STRAIGHT)]
         if None not in pair:
             rows.append(_pair(name, *pair, _both_short(paper, name)))
-    path = results / coordinates.OTHERS.name
-    others = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for name, runs in others.items():
+    others = [
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in (results / coordinates.OTHERS.name).glob("*.json")
+    ]
+    for runs in sorted(
+        others, key=lambda runs: (runs["chains"] != CHAINS, runs["target"], runs["chains"])
+    ):
+        name, chains = runs["target"], runs["chains"]
+        name = name if chains == CHAINS else f"{name}, {chains} chains"
         given, ours = (_of_run(runs[choice]) for choice in ("given", "auto"))
         rows.append(_pair(name, given, ours, [DASH] * 2 * len(plan.SHORT_WARMUPS)))
     return f"{LEARNT}\n{table(heads, rows)}\n"

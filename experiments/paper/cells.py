@@ -38,13 +38,21 @@ def read(cell: Cell, results: Path = RESULTS) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def append(cell: Cell, seeds: range, found: dict, seconds: float, results: Path = RESULTS) -> None:
-    """Add a block of seeds to a cell, at once and whole."""
+def append(
+    cell: Cell,
+    seeds: range,
+    found: dict,
+    seconds: float,
+    results: Path = RESULTS,
+    about: dict[str, str] | None = None,
+) -> None:
+    """Add a block of seeds to a cell, at once and whole, and what else there is to say of it."""
     whole = read(cell, results)
     columns = plain(found)
     whole["seeds"] += list(seeds)
     whole["columns"] = {n: whole["columns"].get(n, []) + column for n, column in columns.items()}
-    whole["blocks"].append({"seeds": len(seeds), "seconds": round(seconds, 1), **machine()})
+    took = {"seeds": len(seeds), "seconds": round(seconds, 1)}
+    whole["blocks"].append({**took, **machine(), **(about or {})})
     path = cell.path(results)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".part")

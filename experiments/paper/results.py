@@ -93,5 +93,10 @@ class Results:
         if not whole["seeds"]:
             return None
         values = {n: np.array(column, float) for n, column in whole["columns"].items()}
-        states = dict.fromkeys(block.get("source", "unknown")[:6] for block in whole["blocks"])
-        return Columns(values, ", ".join(states))
+        states = dict.fromkeys(
+            block[name][:6]
+            for name in ("source", "learning")
+            for block in whole["blocks"]
+            if name in block
+        )
+        return Columns(values, ", ".join(states) or "unknown")
