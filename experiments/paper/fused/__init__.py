@@ -1,0 +1,16 @@
+"""Posteriors whose gradients are one kernel each, for the thousands of chains that many seeds have
+on a GPU, where XLA's own go over memory again and again. Densities, data and coordinates are those
+of the package. Where there is no GPU the kernels are interpreted, for tests.
+"""
+
+from collections.abc import Callable
+
+from snaper.target import Target
+
+from . import item_response, sparse_logistic_regression, stochastic_volatility
+
+TARGETS: dict[str, Callable[[], Target]] = {
+    "item-response": item_response.target,
+    "sparse-logistic-regression": sparse_logistic_regression.target,
+    "stochastic-volatility": stochastic_volatility.target,
+}
