@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from . import sampler
 from ._types import PerChain, Positions, Scalar
-from .bend import reported
+from .bend import plain, reported
 from .config import Config
 from .sampler import Info, State
 from .target import Target
@@ -135,9 +135,8 @@ def _advance(
         noise = jax.tree.map(lambda each: each[done - began], noises)
         state, info = sampler.transition(target, config, state, noise)
         slot = -(-(first + done) // thin) - first_slot
-        x, lp = reported(target, state.chains.x, info.lp)
-        info = info._replace(lp=lp)
-        row = Record.of(x, info)
+        x, lp = _apart(target, state.chains.x, info.lp)
+        row = Record.of(x, info._replace(lp=lp))
         record = jax.tree.map(
             lambda rows, new: jax.lax.dynamic_update_index_in_dim(rows, new, slot, 0), record, row
         )
@@ -168,6 +167,16 @@ def _advance(
         lambda carry: carry[0] < num_steps, batch, (none, state, record, tally)
     )
     return carry[1:]
+
+
+def _apart(target: Target, x: Positions, lp: PerChain) -> tuple[Positions, PerChain]:
+    """As they are reported. Fused with the writing of a record, they would be rounded in a way that
+    depends on its size.
+    """
+    if plain(target)[1] is None:
+        return x, lp
+    barrier = jax.lax.optimization_barrier
+    return barrier(reported(target, *barrier((x, lp))))
 
 
 def _noises(config: Config, state: State, count: int, first_chain) -> sampler.Noise:
