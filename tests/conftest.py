@@ -23,6 +23,11 @@ def pytest_configure(config: pytest.Config) -> None:
             import arviz  # noqa: F401
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("cpu") and jax.default_backend() != "cpu":
+        pytest.skip("about what is done on a CPU alone")
+
+
 _compiled: list[str] = []
 
 

@@ -10,6 +10,8 @@ import pytest
 import snaper
 from snaper import chunk, config, cores, hmc, nuts, sampler, stretch, targets
 
+pytestmark = pytest.mark.cpu
+
 NAME, CHAINS = "brownian-bridge", 64
 FINE = {"rtol": 1e-3, "atol": 1e-4}  # few transitions: rounding has not grown to more
 

@@ -21,6 +21,7 @@ def test_what_is_on_the_host_stays_there():
     assert host.brought(array) is array
 
 
+@pytest.mark.cpu
 def test_a_cpu_s_memory_is_the_host_s(monkeypatch):
     """Nothing is copied to other memory of its own."""
     monkeypatch.setattr(jax, "device_put", lambda *_: pytest.fail("was copied"))

@@ -62,7 +62,8 @@ def test_statistics_that_are_not_kept_say_so(moments):
 
 def test_rows_for_the_host_are_cut_in_few_sizes():
     rows = {"a": jnp.arange(640), "b": jnp.ones((640, 2))}
-    assert record._used(rows, 3) is rows  # on the CPU they are there already
+    if jax.default_backend() == "cpu":  # where they are there already
+        assert record._used(rows, 3) is rows
     cut = record._first(rows, 10)
     np.testing.assert_array_equal(cut["a"], np.arange(10))
     assert cut["b"].shape == (10, 2)

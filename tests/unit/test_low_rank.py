@@ -89,7 +89,7 @@ def test_the_few_directions_of_a_gaussian_are_found(dtype):
 
 def test_axes_stay_orthonormal():
     state = follow(LowRankMetric(rank=RANK), at_rest(dtype=np.float32))
-    for columns in (state.axes, state.basis):
+    for columns in map(np.asarray, (state.axes, state.basis)):
         np.testing.assert_allclose(columns.T @ columns, np.eye(RANK), atol=1e-5)
 
 
