@@ -36,39 +36,60 @@ class Bend(NamedTuple):
 
     def bent(self, z: jax.Array) -> jax.Array:
         """x where z is known."""
-        places = self.pivots
-        pivots = self.centres[0, places] + self.width[places] * jnp.take(z, places, axis=-1)
-        log_width, centre, lean = self._given(pivots)
-        return centre + self.width * (z + lean) * jnp.exp(log_width)
+        return self.bent_with_log_det(z)[0]
+
+    def bent_with_log_det(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """And that of dx / dz, which is triangular, with pivots before all others."""
+        pivots = self._chosen(self.centres[0] + self.width * z)  # these follow nothing
+        given = self._given(pivots)
+        x = given.centre + self.width * (z + given.lean) * given.width
+        return x, jnp.sum(jnp.log(self.width) + given.log_width, axis=-1)
 
     def straight(self, x: jax.Array) -> jax.Array:
         """z where x is known."""
-        log_width, centre, lean = self._given(jnp.take(x, self.pivots, axis=-1))
-        return (x - centre) / self.width * jnp.exp(-log_width) - lean
-
-    def log_det(self, z: jax.Array) -> jax.Array:
-        """Of dx / dz, which is triangular, with pivots before all others."""
-        places = self.pivots
-        pivots = self.centres[0, places] + self.width[places] * jnp.take(z, places, axis=-1)
-        return jnp.sum(jnp.log(self.width) + self._given(pivots)[0], axis=-1)
+        given = self._given(self._chosen(x))
+        return (x - given.centre) / (self.width * given.width) - given.lean
 
     def score(self, z: jax.Array, grad: jax.Array) -> jax.Array:
         """The gradient of the log density of z, where that of x is known."""
-        _, pulled = jax.vjp(lambda z: (self.bent(z), self.log_det(z)), z)
+        _, pulled = jax.vjp(self.bent_with_log_det, z)
         return pulled((grad, jnp.ones(z.shape[:-1], z.dtype)))[0]
 
-    def _given(self, pivots: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Of all coordinates: log widths in units of w, centres and leans."""
+    def _chosen(self, x: jax.Array) -> jax.Array:
+        """Pivots among coordinates, as a product: to put gradients back in their places takes XLA
+        many times as long.
+        """
+        place = jnp.arange(x.shape[-1])[:, None] == self.pivots
+        return product(x, place.astype(x.dtype))
+
+    def _given(self, pivots: jax.Array) -> "Given":
+        """What all coordinates are like. With h, the root of the lesser precision over the larger,
+        it takes two exponentials and is never too large for its dtype.
+        """
         features = jnp.where(self.is_softplus, log_softplus(pivots), pivots) - self.middles
-        one, other = (
-            product(features, exponents.T) + offset
-            for exponents, offset in zip(self.exponents, self.offsets, strict=True)
+        both = product(features, self.exponents.reshape(-1, features.shape[-1]).T)
+        one, other = jnp.split(both + self.offsets.reshape(-1), 2, axis=-1)
+        first = one >= other  # is larger
+        larger, less = jnp.where(first, one, other), jnp.where(first, other, one)
+        h = jnp.exp(0.5 * (less - larger))
+        main = jax.lax.rsqrt(1.0 + h**2)
+        rest = h * main
+        roots = jnp.where(first, main, rest), jnp.where(first, rest, main)  # of shares
+        return Given(
+            width=jnp.exp(-0.5 * larger) * main,
+            log_width=-0.5 * (larger + jnp.log1p(h**2)),
+            centre=roots[0] ** 2 * self.centres[0] + roots[1] ** 2 * self.centres[1],
+            lean=roots[0] * self.leans[0] + roots[1] * self.leans[1],
         )
-        both = jnp.logaddexp(one, other)
-        roots = jnp.exp(0.5 * (one - both)), jnp.exp(0.5 * (other - both))  # of shares
-        centre = roots[0] ** 2 * self.centres[0] + roots[1] ** 2 * self.centres[1]
-        lean = roots[0] * self.leans[0] + roots[1] * self.leans[1]
-        return -0.5 * both, centre, lean
+
+
+class Given(NamedTuple):
+    """Of all coordinates, [..., dim], where pivots are known."""
+
+    width: jax.Array  # v, in units of w
+    log_width: jax.Array
+    centre: jax.Array
+    lean: jax.Array
 
 
 def log_softplus(x: Any) -> jax.Array:
@@ -95,7 +116,8 @@ class Straightened:
 
     def log_density(self, free: list[jax.Array]) -> Scalar:
         z, shaped = ravel_pytree(free)
-        return self.model.log_density(shaped(self.bend.bent(z))) + self.bend.log_det(z)
+        x, log_det = self.bend.bent_with_log_det(z)
+        return self.model.log_density(shaped(x)) + log_det
 
     def constrain(self, free: list[jax.Array]) -> dict[str, jax.Array]:
         z, shaped = ravel_pytree(free)
@@ -124,7 +146,10 @@ def reported(target: Target, x: jax.Array, logp: jax.Array) -> tuple[jax.Array, 
     coordinates of the plain one.
     """
     _, bend = plain(target)
-    return (x, logp) if bend is None else (bend.bent(x), logp - bend.log_det(x))
+    if bend is None:
+        return x, logp
+    x, log_det = bend.bent_with_log_det(x)
+    return x, logp - log_det
 
 
 def plain(target: Target) -> tuple[Target, Bend | None]:

@@ -121,7 +121,8 @@ class Course:
         if np.isfinite(chains.logp).all() and np.isfinite(chains.grad).all():
             done, before = self.warming.done, self.state
             key = jax.random.fold_in(before.key, done)
-            state = sampler.begin(key, self.config, chains, self.warming.wanted - done)
+            left = self.warming.wanted - done
+            state = sampler.begin(key, self.config, chains, left, None)  # as at first: compiled
             moved = before.adapt.quarantine.reseeded
             adapt = state.adapt
             quarantine = adapt.quarantine._replace(reseeded=moved)

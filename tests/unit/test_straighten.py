@@ -45,7 +45,7 @@ def test_widths_are_found_to_follow_the_scale(group, straight, as_given):
     log_scale = jnp.linspace(-3.0, 3.0, 5)
     z = jnp.zeros((5, EFFECTS + 1)).at[:, -1].set(log_scale / bend.width[-1])
     widths = np.diff(
-        jnp.log(bend.width[:-1] * jnp.exp(bend._given(bend.bent(z)[:, -1:])[0])[:, :-1]), axis=0
+        jnp.log(bend.width[:-1] * bend._given(bend.bent(z)[:, -1:]).width[:, :-1]), axis=0
     )
     np.testing.assert_allclose(widths, 1.5, atol=0.15)
     assert straight.tuning.choice.endswith("; in units of widths that follow scale")
