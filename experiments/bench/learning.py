@@ -53,6 +53,7 @@ def measure(problem: str, chains: int, warmup: int = 1000, draws: int = 1000) ->
     target, chosen = problems.target(problem), config.default()
     twice = replace(chosen, adapt=replace(chosen.adapt, metric=Twice(chosen.adapt.metric)))
     sizes = {"chains": chains, "warmup": warmup, "draws": draws, "progress": False}
+    sizes["coordinates"] = "given"  # as the timed warm-ups have them
     x = problems.start(problem, chains)
 
     def run() -> snaper.Run:

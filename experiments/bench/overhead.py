@@ -9,11 +9,12 @@ from snaper import Run, targets
 from .problems import start
 from .timing import ROUNDS, Bare, in_turn
 
-# What `sample` is asked for: its default, and what is nearer to the paper: longer trajectories.
+# What is asked for: the default, and what is nearer to the paper: longer trajectories.
 SAMPLERS = {
     "default": {},
     "snaper": {"criterion": "snaper", "metric": "diagonal"},
 }
+COORDINATES = {"default": "auto", "snaper": "given"}
 MOST = {"warm-up": 1000, "sampling": 2000}  # transitions of a timed phase
 
 
@@ -26,7 +27,8 @@ def measure(problem: str, chains: int, sampler: str = "default", budget: float =
     """
     target = targets.get(problem)
     x = start(problem, chains)
-    size = {"chains": chains, "progress": False, **SAMPLERS[sampler]}
+    size = {"chains": chains, "progress": False, "coordinates": COORDINATES[sampler]}
+    size |= SAMPLERS[sampler]
     per_gradient = Bare(target, x).gradient()
     affordable = int(np.clip(2 * budget / (20 * per_gradient), 60, MOST["warm-up"]))
     tuned = snaper.sample(target, warmup=affordable, draws=20, init=x, seed=1, **size)

@@ -8,7 +8,7 @@ writes DIRECTORY.md and DIRECTORY/figures.
 import argparse
 from pathlib import Path
 
-from . import beyond, cells, cost, figures, plan, riddle, seen, tables, verdict
+from . import beyond, cells, cost, figures, fused, plan, riddle, seen, tables, verdict
 from .batch import SLOTS
 from .long_run import DRAWS
 from .percentiles import LEVEL, RESAMPLES
@@ -109,6 +109,12 @@ def _most_draws() -> str:
     return f"{MAX_DRAWS} draws, {fewer}"
 
 
+def _fused() -> str:
+    """What has a kernel."""
+    *some, last = (PROBLEMS[problem] for problem in PROBLEMS if problem in fused.TARGETS)
+    return f"{', '.join(some)} and {last}"
+
+
 def _how(results: Results) -> str:
     return (
         f"{CHAINS} chains, all started at the prior mean. Long run: {plan.LONG_WARMUP} transitions"
@@ -118,7 +124,9 @@ def _how(results: Results) -> str:
         f" Short run: {', '.join(map(str, plan.FIGURE_WARMUPS))} transitions"
         f" of warm-up, then draws until R-hat is below {THRESHOLD}. The seeds of a cell are"
         f" advanced as one batch; they share the sequence of jitter, so that their trajectories"
-        f" stay in step, and nothing else. Percentiles are over seeds, interpolated; their"
+        f" stay in step, and nothing else. In batches of snaper {fused.SINCE} and later on a GPU"
+        f" the gradients of {_fused()} are computed by kernels written for these experiments, and"
+        f" all else by the package. Percentiles are over seeds, interpolated; their"
         f" {100 * LEVEL:.0f} % intervals are from {RESAMPLES} bootstrap samples of the seeds, with"
         f" a fixed random state: what the shared jitter contributes is not in them. Every"
         f" row says how many seeds it rests on.\n\n"

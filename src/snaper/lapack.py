@@ -1,7 +1,8 @@
-"""LAPACK on a CPU with one thread.
+"""LAPACK and matrix products on a CPU with one thread.
 
-There JAX calls SciPy's OpenBLAS, whose threads wait for each other busily. For matrices as small as
-a metric that is slower than one thread alone; where cores have other work too, a hundred times.
+There JAX calls SciPy's OpenBLAS, and NumPy has its own; their threads wait for each other busily.
+For matrices as small as a metric that is slower than one thread alone; where cores have other work
+too, a hundred times.
 """
 
 import ctypes
@@ -10,38 +11,51 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
+
+_SUFFIXES = ("", "64_")  # of functions, by the size of the library's integers
+
+
+class Threads(NamedTuple):
+    """A library's own functions that tell and set how many there are."""
+
+    get: Callable[[], int]
+    put: Callable[[int], None]
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within, and then as before. Where SciPy has another LAPACK, nothing is done."""
-    calls = _calls()
-    if calls is None:
-        yield
-        return
-    get, put = calls
-    before = get()
-    put(1)
+    """Within, and then as before. Where NumPy or SciPy has another LAPACK, that is left alone."""
+    libraries = _libraries()
+    before = [each.get() for each in libraries]
+    for each in libraries:
+        each.put(1)
     try:
         yield
     finally:
-        put(before)
+        for each, number in zip(libraries, before, strict=True):
+            each.put(number)
 
 
 @cache
-def _calls() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """OpenBLAS's own functions that tell and set the number of threads."""
-    found = find_spec("scipy")
-    if found is None or found.origin is None:
-        return None
-    home = Path(found.origin).parent
+def _libraries() -> tuple[Threads, ...]:
+    """OpenBLAS, of NumPy and of SciPy."""
+    return tuple(found for package in ("numpy", "scipy") for found in _of(package))
+
+
+def _of(package: str) -> Iterator[Threads]:
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        return
+    home = Path(spec.origin).parent
     for path in [
-        *(home.parent / "scipy.libs").glob("*openblas*"),
+        *(home.parent / f"{package}.libs").glob("*openblas*"),
         *home.glob(".dylibs/*openblas*"),
     ]:
-        try:
-            library = ctypes.CDLL(str(path))
-            return library.scipy_openblas_get_num_threads, library.scipy_openblas_set_num_threads
-        except (OSError, AttributeError):
-            continue
-    return None
+        for suffix in _SUFFIXES:
+            try:
+                library = ctypes.CDLL(str(path))
+                names = (f"scipy_openblas_{what}_num_threads{suffix}" for what in ("get", "set"))
+                yield Threads(*(getattr(library, name) for name in names))
+            except (OSError, AttributeError):
+                continue

@@ -5,11 +5,12 @@ import pytest
 from snaper import lapack
 
 
-def test_one_thread_and_then_as_many_as_before():
-    calls = lapack._calls()
-    if calls is None:
-        pytest.skip("SciPy has another LAPACK here")
-    get, put = calls
+@pytest.mark.parametrize("package", ["numpy", "scipy"])
+def test_one_thread_and_then_as_many_as_before(package):
+    found = [*lapack._of(package)]
+    if not found:
+        pytest.skip("another LAPACK is here")
+    (get, put) = found[0]
     first = get()
     try:
         put(2)
@@ -24,6 +25,6 @@ def test_one_thread_and_then_as_many_as_before():
 
 
 def test_without_such_a_library_nothing_is_done(monkeypatch):
-    monkeypatch.setattr(lapack, "_calls", lambda: None)
+    monkeypatch.setattr(lapack, "_libraries", lambda: ())
     with lapack.one_thread():
         pass

@@ -9,6 +9,7 @@ from snaper.target import Target
 
 from . import item_response, sparse_logistic_regression, stochastic_volatility
 
+SINCE = "0.12.0"  # the version of the package with which cells were first measured so
 TARGETS: dict[str, Callable[[], Target]] = {
     "item-response": item_response.target,
     "sparse-logistic-regression": sparse_logistic_regression.target,
