@@ -57,7 +57,7 @@ Bridge and Sparse Logistic Regression with 64 are by the paper's protocol, from 
 5000 transitions of warm-up, and gradients to a classic R-hat below the threshold after short ones;
 the other rows are from dispersed starts, with 1000. Least ESS of squares of the given coordinates
 per gradient. The tail is the part of draws where the narrowest hundredth of the posterior is. The
-second fingerprint is of the code that learns coordinates.
+last fingerprint is of the code that learns coordinates.
 """
 
 

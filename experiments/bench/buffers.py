@@ -20,7 +20,7 @@ IN_TURN = {"xla_gpu_command_buffer_scheduling_mode": "SERIALIZE"}
 def measure(problem: str, chains: int, kind: str) -> dict:
     """Seconds of one draw in the compiled stretch, and of its gradients alone."""
     target, asked = targets.get(problem), SAMPLERS[kind]
-    size = {"chains": chains, "progress": False, "coordinates": "given"}
+    size = {"chains": chains, "progress": False, "coordinates": "given"}  # as what is timed has
     size["init"] = start(problem, chains)
     state = snaper.sample(target, warmup=400, draws=5, seed=1, **size, **asked).state
     learning = config.preset("default", **asked)

@@ -7,12 +7,12 @@ import argparse
 
 import jax
 
+from experiments.paper import fused
+from experiments.paper.problems import CHAINS
 from snaper import targets
 
-from ..paper import fused
 from .timing import Bare, in_turn
 
-CHAINS = 64  # of a seed
 NEAR = 0.1  # standard deviation of points about zero
 
 
@@ -20,6 +20,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=80)
     seeds = parser.parse_args().seeds
+    if jax.default_backend() != "gpu":
+        parser.error("kernels are timed on a GPU, and there is none.")
     for name, written in fused.TARGETS.items():
         plain = targets.get(name)
         shape = (seeds * CHAINS, plain.dim)

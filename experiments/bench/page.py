@@ -24,7 +24,8 @@ OVERHEAD = """### Overhead
 The time of the gradients alone over the time of the run: for every transition of l steps, l - 1
 bare gradients and one gradient with its density, each as fast as in a loop of known length with
 the same chains, over what `sample` takes for them; smallest and largest of five rounds in brackets.
-The plot is of the default; *snaper* has the criterion of the paper and a diagonal metric.
+The plot is of the default, which may learn coordinates, whose gradients take longer than the bare
+ones; *snaper* has the criterion of the paper, a diagonal metric and coordinates as given.
 """
 LEARNING = """### Learning the metric
 

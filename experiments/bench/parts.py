@@ -17,7 +17,7 @@ def measure(problem: str, chains: int, count: int = 300, warmup: int = 500) -> d
     """Microseconds of one transition, by how much of it there is."""
     target, chosen = targets.get(problem), config.default()
     x = start(problem, chains)
-    size = {"chains": chains, "progress": False, "coordinates": "given"}
+    size = {"chains": chains, "progress": False, "coordinates": "given"}  # as what is timed has
     tuned = snaper.sample(target, warmup=warmup, draws=10, init=x, seed=1, **size)
     sampling, bare = tuned.state, Bare(target, tuned.state.chains.x)
     warming = sampling._replace(num_warmup=sampling.step + count)

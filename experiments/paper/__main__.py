@@ -4,9 +4,9 @@ import argparse
 import time
 from pathlib import Path
 
-from . import cells, long_run, plan, short_run
+from . import cells, fused, long_run, plan, short_run
 from .plan import Task
-from .problems import PROBLEMS
+from .problems import PROBLEMS, has_kernel
 
 MEASURES = {"long": long_run.measure, "grid": long_run.measure, "short": short_run.measure}
 
@@ -64,7 +64,8 @@ def main() -> None:
         cell = task.cell
         found = MEASURES[cell.experiment](cell.problem, task.setting, seeds, cell.warmup)
         took = time.monotonic() - at
-        cells.append(cell, seeds, found, took, chosen.results)
+        about = {"kernels": fused.fingerprint()} if has_kernel(cell.problem) else {}
+        cells.append(cell, seeds, found, took, chosen.results, about)
         done = 30 * number // len(todo)
         bar = f"[{'#' * done}{'.' * (30 - done)}] {number}/{len(todo)}"
         name = f"{cell.experiment} {cell.problem} {cell.setting}, warm-up {cell.warmup}"

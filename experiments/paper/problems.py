@@ -36,9 +36,14 @@ class Problem:
 
 
 def get(name: str) -> Problem:
-    """On a GPU, with gradients that are one kernel, where they are written."""
-    written = fused.TARGETS if jax.default_backend() == "gpu" else {}
-    return Problem(written.get(name, partial(targets.get, name))(), start(name))
+    """With a kernel for its gradient, where there is one."""
+    make = fused.TARGETS[name] if has_kernel(name) else partial(targets.get, name)
+    return Problem(make(), start(name))
+
+
+def has_kernel(name: str) -> bool:
+    """Whether its gradient is one here."""
+    return name in fused.TARGETS and jax.default_backend() == "gpu"
 
 
 def start(name: str) -> jax.Array:

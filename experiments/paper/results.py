@@ -93,10 +93,7 @@ class Results:
         if not whole["seeds"]:
             return None
         values = {n: np.array(column, float) for n, column in whole["columns"].items()}
-        states = dict.fromkeys(
-            block[name][:6]
-            for name in ("source", "learning")
-            for block in whole["blocks"]
-            if name in block
-        )
-        return Columns(values, ", ".join(states) or "unknown")
+        blocks = whole["blocks"]
+        states = [block["source"][:6] if "source" in block else "unknown" for block in blocks]
+        states += [block["learning"][:6] for block in blocks if "learning" in block]
+        return Columns(values, ", ".join(dict.fromkeys(states)))

@@ -39,16 +39,16 @@ class Bend(NamedTuple):
         return self.bent_with_log_det(z)[0]
 
     def bent_with_log_det(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """And that of dx / dz, which is triangular, with pivots before all others."""
+        """And the log determinant of dx / dz, which is triangular with pivots first."""
         pivots = self._chosen(self.centres[0] + self.width * z)  # these follow nothing
-        given = self._given(pivots)
-        x = given.centre + self.width * (z + given.lean) * given.width
-        return x, jnp.sum(jnp.log(self.width) + given.log_width, axis=-1)
+        local = self._local(pivots)
+        x = local.centre + self.width * (z + local.lean) * local.width
+        return x, jnp.sum(jnp.log(self.width) + local.log_width, axis=-1)
 
     def straight(self, x: jax.Array) -> jax.Array:
         """z where x is known."""
-        given = self._given(self._chosen(x))
-        return (x - given.centre) / (self.width * given.width) - given.lean
+        local = self._local(self._chosen(x))
+        return (x - local.centre) / (self.width * local.width) - local.lean
 
     def score(self, z: jax.Array, grad: jax.Array) -> jax.Array:
         """The gradient of the log density of z, where that of x is known."""
@@ -56,34 +56,34 @@ class Bend(NamedTuple):
         return pulled((grad, jnp.ones(z.shape[:-1], z.dtype)))[0]
 
     def _chosen(self, x: jax.Array) -> jax.Array:
-        """Pivots among coordinates, as a product: to put gradients back in their places takes XLA
-        many times as long.
+        """Pivots among coordinates, as a product, whose derivative is another: that of an indexed
+        choice is a loop on a CPU.
         """
         place = jnp.arange(x.shape[-1])[:, None] == self.pivots
         return product(x, place.astype(x.dtype))
 
-    def _given(self, pivots: jax.Array) -> "Given":
-        """What all coordinates are like. With h, the root of the lesser precision over the larger,
-        it takes two exponentials and is never too large for its dtype.
+    def _local(self, pivots: jax.Array) -> "Local":
+        """What all coordinates are like, by the larger precision and the root of their ratio, which
+        is at most one: two exponentials for each coordinate.
         """
         features = jnp.where(self.is_softplus, log_softplus(pivots), pivots) - self.middles
         both = product(features, self.exponents.reshape(-1, features.shape[-1]).T)
         one, other = jnp.split(both + self.offsets.reshape(-1), 2, axis=-1)
         first = one >= other  # is larger
         larger, less = jnp.where(first, one, other), jnp.where(first, other, one)
-        h = jnp.exp(0.5 * (less - larger))
-        main = jax.lax.rsqrt(1.0 + h**2)
-        rest = h * main
+        ratio = jnp.exp(0.5 * (less - larger))
+        main = jax.lax.rsqrt(1.0 + ratio**2)
+        rest = ratio * main
         roots = jnp.where(first, main, rest), jnp.where(first, rest, main)  # of shares
-        return Given(
+        return Local(
             width=jnp.exp(-0.5 * larger) * main,
-            log_width=-0.5 * (larger + jnp.log1p(h**2)),
+            log_width=-0.5 * (larger + jnp.log1p(ratio**2)),
             centre=roots[0] ** 2 * self.centres[0] + roots[1] ** 2 * self.centres[1],
             lean=roots[0] * self.leans[0] + roots[1] * self.leans[1],
         )
 
 
-class Given(NamedTuple):
+class Local(NamedTuple):
     """Of all coordinates, [..., dim], where pivots are known."""
 
     width: jax.Array  # v, in units of w

@@ -136,7 +136,8 @@ def _advance(
         state, info = sampler.transition(target, config, state, noise)
         slot = -(-(first + done) // thin) - first_slot
         x, lp = _apart(target, state.chains.x, info.lp)
-        row = Record.of(x, info._replace(lp=lp))
+        info = info._replace(lp=lp)
+        row = Record.of(x, info)
         record = jax.tree.map(
             lambda rows, new: jax.lax.dynamic_update_index_in_dim(rows, new, slot, 0), record, row
         )

@@ -122,7 +122,8 @@ class Course:
             done, before = self.warming.done, self.state
             key = jax.random.fold_in(before.key, done)
             left = self.warming.wanted - done
-            state = sampler.begin(key, self.config, chains, left, None)  # as at first: compiled
+            # None is passed as it is at first: else this is compiled again.
+            state = sampler.begin(key, self.config, chains, left, None)
             moved = before.adapt.quarantine.reseeded
             adapt = state.adapt
             quarantine = adapt.quarantine._replace(reseeded=moved)

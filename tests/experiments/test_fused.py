@@ -55,6 +55,7 @@ def test_the_density_is_the_plain_one(both):
     assert_close(gradient, jax.jit(jax.grad(plain.logp))(x))
 
 
+@pytest.mark.cpu  # a GPU's products have the digits of single precision
 def test_more_points_than_a_program_has():
     """Of which the last program has a few only."""
     name = "sparse-logistic-regression"

@@ -60,18 +60,24 @@ def test_density_and_gradient_are_those_of_the_change_of_variables(group, bend):
     np.testing.assert_allclose(told[1], logp, rtol=1e-9)
 
 
-def test_precisions_far_apart_leave_one_factor():
-    """In single precision, where the ratio of both is nothing and either alone would overflow."""
-    dim, zero = 2, jnp.zeros((2, 2), jnp.float32)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_precisions_may_be_far_apart_or_equal(dtype):
+    """Where one is e^200 times the other, which overflows in single precision, its factor alone is
+    left; where both are equal, values and slopes are those of either side.
+    """
+    zero, ones = jnp.zeros((2, 2), dtype), jnp.ones(2, dtype)
     exponents = zero.at[0, 0].set(500.0).at[1, 0].set(-500.0)[..., None]
-    centres = jnp.asarray([[1.0, 0.0], [-1.0, 0.0]], jnp.float32)
-    ones = jnp.ones(dim, jnp.float32)
-    bend = Bend(ones, centres, zero, zero, exponents, jnp.asarray([1]), ones[:1], ones[:1] < 0)
-    z = jnp.asarray([[0.0, 1.2], [0.0, 0.8]], jnp.float32)  # log precisions of 100 and -100
+    centres = jnp.asarray([[1.0, 0.0], [-1.0, 0.0]], dtype)
+    places, middle = jnp.asarray([1]), ones[:1]
+    bend = Bend(ones, centres, zero, zero + ALONE, exponents, places, middle, middle < 0)
+    z = jnp.asarray([[0.0, 1.2], [0.0, 0.8], [0.0, 1.0]], dtype)
     x, log_det = bend.bent_with_log_det(z)
-    np.testing.assert_allclose(x[:, 0], [1.0, -1.0], rtol=1e-6)
-    np.testing.assert_allclose(log_det, -50.0 - 0.5 * np.log(2.0), rtol=1e-5)
-    assert np.isfinite(bend.score(z, jnp.ones_like(z))).all()
+    np.testing.assert_allclose(x[:, 0], [1.0, -1.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(bend.straight(x)[2], z[2], atol=1e-4)  # others: no digits left
+    far = -50.0 + 0.5 * np.log(2.0)
+    np.testing.assert_allclose(log_det, [far, far, 0.0], rtol=1e-5, atol=1e-6)
+    slopes = bend.score(z, jnp.ones_like(z))
+    np.testing.assert_allclose(slopes, [[0.0, -249.0], [0.0, 251.0], [1.0, 501.0]], atol=1e-3)
 
 
 def test_parameters_are_as_they_were(group, bend):

@@ -45,7 +45,7 @@ def test_widths_are_found_to_follow_the_scale(group, straight, as_given):
     log_scale = jnp.linspace(-3.0, 3.0, 5)
     z = jnp.zeros((5, EFFECTS + 1)).at[:, -1].set(log_scale / bend.width[-1])
     widths = np.diff(
-        jnp.log(bend.width[:-1] * bend._given(bend.bent(z)[:, -1:]).width[:, :-1]), axis=0
+        jnp.log(bend.width[:-1] * bend._local(bend.bent(z)[:, -1:]).width[:, :-1]), axis=0
     )
     np.testing.assert_allclose(widths, 1.5, atol=0.15)
     assert straight.tuning.choice.endswith("; in units of widths that follow scale")
@@ -83,6 +83,14 @@ def test_what_is_told_is_of_the_coordinates_that_were_given(group, straight):
     assert not kept, kept
 
 
+def test_findings_are_of_the_coordinates_that_were_given(group, monkeypatch):
+    seen = []
+    monkeypatch.setattr(snaper.course.findings, "find", lambda facts: seen.append(facts) or [])
+    run = snaper.sample(group, seed=1, **SIZES)
+    assert run.tuning.bend is not None
+    np.testing.assert_allclose(seen[0].lp, run.stats["lp"].mean(axis=1), rtol=1e-9)
+
+
 def test_the_certificate_is_of_the_coordinates_that_were_sampled(straight):
     bend, tuning = straight.tuning.bend, straight.tuning
     z = np.asarray(bend.straight(jnp.asarray(straight.unconstrained)))
@@ -90,6 +98,7 @@ def test_the_certificate_is_of_the_coordinates_that_were_sampled(straight):
     np.testing.assert_allclose(straight.scalar, along**2, rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.compiler
 def test_stretches_do_not_matter(group, straight):
     other = snaper.sample(group, seed=1, chunk=37, **SIZES)
     np.testing.assert_array_equal(other.unconstrained, straight.unconstrained)

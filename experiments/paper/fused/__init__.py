@@ -3,7 +3,9 @@ on a GPU, where XLA's own go over memory again and again. Densities, data and co
 of the package. Where there is no GPU the kernels are interpreted, for tests.
 """
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 
 from snaper.target import Target
 
@@ -15,3 +17,9 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "sparse-logistic-regression": sparse_logistic_regression.target,
     "stochastic-volatility": stochastic_volatility.target,
 }
+
+
+def fingerprint() -> str:
+    """Of this code, by which cells of an older one are known."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]

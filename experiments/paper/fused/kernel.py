@@ -56,6 +56,11 @@ def product(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.dot(a, b, precision=in_parts if _on_gpu() else jax.lax.Precision.HIGHEST)
 
 
+def softplus(free: jax.Array) -> jax.Array:
+    """Without loss where it is close to zero."""
+    return jnp.maximum(free, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(free)))
+
+
 def _gradient(kernel: Kernel) -> Callable:
     """Of points [..., dim]."""
 

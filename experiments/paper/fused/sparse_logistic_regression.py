@@ -8,7 +8,7 @@ from snaper import targets
 from snaper.target import Target
 from snaper.targets._german_credit import NUM_WEIGHTS
 
-from .kernel import Kernel, fused, load, product, store
+from .kernel import Kernel, fused, load, product, softplus, store
 
 POINTS = 16
 LOANS = 64  # at a time
@@ -30,7 +30,7 @@ def _write(x_ref, features_ref, grad_ref):
     free_overall = load(x_ref, point, of_overall, mask=True)
     free_local = load(x_ref, point, of_local, mask=there)
     unscaled = load(x_ref, point, of_unscaled, mask=there)
-    overall, local = _softplus(free_overall), _softplus(free_local)
+    overall, local = softplus(free_overall), softplus(free_local)
 
     slope = _slope(unscaled * local * overall, features_ref)
     to_overall = jnp.sum(slope * unscaled * local, axis=1, keepdims=True)
@@ -51,11 +51,6 @@ def _slope(weights, features_ref):
         return slope + product(jax.nn.sigmoid(-margins), features)
 
     return jax.lax.fori_loop(0, len(features_ref) // LOANS, some, jnp.zeros_like(weights))
-
-
-def _softplus(free):
-    """Without loss where it is close to zero."""
-    return jnp.maximum(free, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(free)))
 
 
 def _of_free(free, scale, of_likelihood):

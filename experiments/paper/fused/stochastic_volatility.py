@@ -7,7 +7,7 @@ from snaper import targets
 from snaper.target import Target
 from snaper.targets.stochastic_volatility import NUM_DAYS
 
-from .kernel import Kernel, fused, load, store
+from .kernel import Kernel, fused, load, softplus, store
 
 SIDE = 16  # days are numbered by three digits of so many
 
@@ -27,7 +27,7 @@ def _write(x_ref, squares_ref, grad_ref):
     level, free, free_scale = x_ref[of_level], x_ref[of_persistence], x_ref[of_scale]
     up, down = jax.nn.sigmoid(free), jax.nn.sigmoid(-free)
     persistence = up - down
-    scale = jnp.maximum(free_scale, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(free_scale)))
+    scale = softplus(free_scale)
     rising, falling = jax.nn.sigmoid(free_scale), jax.nn.sigmoid(-free_scale)
 
     shocks = load(x_ref, of_shocks, mask=there)
