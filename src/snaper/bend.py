@@ -50,24 +50,45 @@ class Bend(NamedTuple):
         local = self._local(self._chosen(x))
         return (x - local.centre) / (self.width * local.width) - local.lean
 
-    def score(self, z: jax.Array, grad: jax.Array) -> jax.Array:
-        """The gradient of the log density of z, where that of x is known."""
-        _, pulled = jax.vjp(self.bent_with_log_det, z)
-        return pulled((grad, jnp.ones(z.shape[:-1], z.dtype)))[0]
+    def straight_with_score(self, x: jax.Array, grad: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """z where x is known, and the gradient of its log density where that of x is: written out,
+        since it is differentiated many times where coordinates are learnt.
+        """
+        pivots = self._chosen(x)
+        local = self._local(pivots)
+        width = self.width * local.width
+        z = (x - local.centre) / width - local.lean
+        ones, others = local.roots[0] ** 2, local.roots[1] ** 2  # shares
+        lean = self.leans[0] * local.roots[0] * others - self.leans[1] * local.roots[1] * ones
+        moved = ones * others * (self.centres[0] - self.centres[1]) + 0.5 * width * lean
+        wider = 0.5 * (grad * width * (z + local.lean) + 1.0)
+        pulls = grad * moved - ones * wider, -grad * moved - others * wider  # on log precisions
+        pull = product(jnp.concatenate(pulls, axis=-1), self._exponents())
+        slope = jax.jvp(self._features, (pivots,), (jnp.ones_like(pivots),))[1]
+        return z, grad * width + self.width * product(pull * slope, self._places(x).T)
+
+    def _places(self, x: jax.Array) -> jax.Array:
+        """Which coordinate is which pivot, [dim, pivot]."""
+        return (jnp.arange(x.shape[-1])[:, None] == self.pivots).astype(x.dtype)
 
     def _chosen(self, x: jax.Array) -> jax.Array:
         """Pivots among coordinates, as a product, whose derivative is another: that of an indexed
         choice is a loop on a CPU.
         """
-        place = jnp.arange(x.shape[-1])[:, None] == self.pivots
-        return product(x, place.astype(x.dtype))
+        return product(x, self._places(x))
+
+    def _features(self, pivots: jax.Array) -> jax.Array:
+        return jnp.where(self.is_softplus, log_softplus(pivots), pivots) - self.middles
+
+    def _exponents(self) -> jax.Array:
+        """Of both factors, [factor times dim, pivot]: one product is faster than two."""
+        return self.exponents.reshape(-1, self.exponents.shape[-1])
 
     def _local(self, pivots: jax.Array) -> "Local":
         """What all coordinates are like, by the larger precision and the root of their ratio, which
         is at most one: two exponentials for each coordinate.
         """
-        features = jnp.where(self.is_softplus, log_softplus(pivots), pivots) - self.middles
-        both = product(features, self.exponents.reshape(-1, features.shape[-1]).T)
+        both = product(self._features(pivots), self._exponents().T)
         one, other = jnp.split(both + self.offsets.reshape(-1), 2, axis=-1)
         first = one >= other  # is larger
         larger, less = jnp.where(first, one, other), jnp.where(first, other, one)
@@ -80,6 +101,7 @@ class Bend(NamedTuple):
             log_width=-0.5 * (larger + jnp.log1p(ratio**2)),
             centre=roots[0] ** 2 * self.centres[0] + roots[1] ** 2 * self.centres[1],
             lean=roots[0] * self.leans[0] + roots[1] * self.leans[1],
+            roots=roots,
         )
 
 
@@ -90,6 +112,7 @@ class Local(NamedTuple):
     log_width: jax.Array
     centre: jax.Array
     lean: jax.Array
+    roots: tuple[jax.Array, jax.Array]  # of the factors' shares
 
 
 def log_softplus(x: Any) -> jax.Array:

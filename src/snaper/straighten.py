@@ -161,8 +161,7 @@ def roughness(bend: Bend, x: Positions, grad: Positions) -> Scalar:
     r"""$\log(\mathrm{tr}(\mathrm{Cov}[z]\,\mathrm{E}[s s^T]) / d)$ of points, with gradients s of
     the log density of z: zero for a Gaussian, more for all else, in whatever units.
     """
-    z = bend.straight(x)
-    score = bend.score(z, grad)
+    z, score = bend.straight_with_score(x, grad)
     z = z - jnp.mean(z, axis=0)
     count, dim = x.shape
     return jnp.log(jnp.sum(product(z.T, z) / count * product(score.T, score) / count) / dim)
