@@ -31,4 +31,4 @@ __all__ = [
     "step",
     "targets",
 ]
-__version__ = "0.12.0"
+__version__ = "0.13.0"
