@@ -70,14 +70,24 @@ def efficiency(run, axes=None):
     return gradients / draws, np.median(sizes) / gradients, sizes.min() / gradients
 
 
-def average(axes, **shape):
-    """Over four seeds, from starts that turn with the axes."""
-    found = []
+def average(axes):
+    """Over four seeds."""
+    return np.mean([efficiency(run, axes) for run in runs(axes)], axis=0)
+
+
+def runs(axes, **shape):
+    """Of four seeds, from starts that turn with the axes."""
     for seed in range(4):
         starts = np.random.default_rng(seed).uniform(-2, 2, (64, DIM)) @ axes.T
-        run = sample(target(axes, **shape), seed, draws=1000, init=starts)
-        found.append(efficiency(run, axes))
-    return np.mean(found, axis=0)
+        yield sample(target(axes, **shape), seed, draws=1000, init=starts)
+
+
+def average_by_kicks(axes, **shape):
+    """Over those that ended with even kicks, and over those whose kicks alternate."""
+    found = {}
+    for run in runs(axes, **shape):
+        found.setdefault(run.tuning.alternation > 0, []).append(efficiency(run, axes))
+    return {kind: np.mean(each, axis=0) for kind, each in found.items()}
 
 
 @pytest.fixture(scope="module")
@@ -98,11 +108,17 @@ def test_a_linear_change_of_coordinates_does_not_matter(round_one, name):
 def test_off_gaussians_turning_the_axes_matters_little(bend):
     """Widths and the functions that trajectories are tuned for go by coordinates. A bend of 0.5,
     turned, took 0.95 of the gradients per draw, for 1.04 of the median effective size and 1.17 of
-    the least; these spread by 2 to 5 % and the last by 13 % over seeds.
+    the least; these spread by 2 to 5 % and the last by 13 % over seeds. With one of 0.25 kicks came
+    to alternate in 8 of 16 runs turned and in 9 of 16 as they are, for twice the median effective
+    size: runs are compared with those of the same kicks.
     """
-    found = average(orthogonal(0), bend=bend) / average(np.eye(DIM), bend=bend)
-    np.testing.assert_allclose(found[:2], 1.0, rtol=0.2)
-    np.testing.assert_allclose(found[2], 1.0, rtol=0.4)
+    turned, plain = (average_by_kicks(axes, bend=bend) for axes in (orthogonal(0), np.eye(DIM)))
+    both = turned.keys() & plain.keys()
+    assert both
+    for kind in both:
+        found = turned[kind] / plain[kind]
+        np.testing.assert_allclose(found[:2], 1.0, rtol=0.2)
+        np.testing.assert_allclose(found[2], 1.0, rtol=0.4)
 
 
 def test_correlations_are_worth_more_than_a_factor_of_five():
