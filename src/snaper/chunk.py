@@ -171,8 +171,8 @@ def _advance(
 
 
 def _apart(target: Target, x: Positions, lp: PerChain) -> tuple[Positions, PerChain]:
-    """As they are reported. Fused with the writing of a record, they would be rounded in a way that
-    depends on its size.
+    """As they are reported. Compiled together with the writing of a record they may be rounded in a
+    way that depends on its size, and draws would with them.
     """
     if plain(target)[1] is None:
         return x, lp
