@@ -119,6 +119,7 @@ def learn(
 
 def lowest(logp: np.ndarray) -> float:
     """The log density below which points are of chains that have not arrived."""
+    logp = np.asarray(logp, float)  # a median adds two, which single precision may not hold
     middle = np.median(logp)
     return float(middle - NEAR - FAR * NORMAL * np.median(np.abs(logp - middle)))
 

@@ -1,6 +1,7 @@
 """The log density to sample, seen by the sampler as a function of one flat unconstrained vector."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -208,7 +209,8 @@ class Target:
         """Named parameters, as the log density sees them, at one flat unconstrained vector; with
         them whatever the model computes from them under a name.
         """
-        return self._model.constrain(self._free(x))
+        with full_precision():
+            return self._model.constrain(self._free(x))
 
     def leaves(self, params: Any) -> list[Any]:
         """The arrays of parameters structured like `like`, in the order of `parameters`."""
@@ -281,7 +283,16 @@ class Target:
 
 @jax.jit  # traces the user's function once, however often it is differentiated and mapped
 def _logp(target: Target, x: Vector) -> Scalar:
-    return target._model.log_density(target._free(x)).astype(x.dtype)
+    with full_precision():
+        return target._model.log_density(target._free(x)).astype(x.dtype)
+
+
+def full_precision() -> AbstractContextManager[Any]:
+    """In products of matrices that do not say otherwise, unless JAX's own setting does: a GPU keeps
+    three digits of single precision by default and a TPU two, of which log densities lose most.
+    """
+    asked = jax.config.jax_default_matmul_precision
+    return jax.default_matmul_precision("highest") if asked is None else nullcontext()
 
 
 @jax.tree_util.register_dataclass

@@ -8,6 +8,8 @@ import pytest
 from experiments.paper import fused
 from snaper import targets
 
+# JAX announces, where there is a GPU, that it will do without Triton one day.
+pytestmark = pytest.mark.filterwarnings("ignore:The Pallas Triton backend:DeprecationWarning")
 NAMES = list(fused.TARGETS)
 
 

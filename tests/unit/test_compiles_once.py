@@ -14,6 +14,8 @@ from snaper import Target, chunk, config, sampler
 from snaper.run import sample
 
 SIZES = {"chains": NUM_CHAINS, "warmup": 30, "draws": 10, "progress": False}
+# Rows of a record come to the host from other memory in one of three sizes, and here in the least.
+CUT = None if jax.default_backend() == "cpu" else "jit(_first)"
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,7 @@ CHANGES = {
 def test_changed_argument_compiles_nothing(warm, what, compilations):
     run = sample(normal_model(), **{**SIZES, **CHANGES[what]})
     assert run.draws["mean"].shape[0] == NUM_CHAINS
-    assert compilations() == []
+    assert [name for name in compilations() if name != CUT] == []
 
 
 def test_changed_data_compile_nothing(warm, compilations):

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import OBSERVED, normal_model
+from jax.extend.core import jaxprs_in_params
 from numpyro.distributions import constraints
 
 import snaper
@@ -54,6 +55,52 @@ def test_float32_run_is_float32_throughout():
     carried = {leaf.dtype for leaf in jax.tree.leaves((run.state.chains, run.state.adapt))}
     assert {dtype for dtype in carried if dtype.kind == "f"} == {np.dtype(np.float32)}
     assert np.isfinite(run.unconstrained).all()
+
+
+FEATURES = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
+
+
+def sum_of_squares(x, features):
+    return -0.5 * jnp.sum((features @ x) ** 2)
+
+
+def test_products_in_a_log_density_keep_all_digits():
+    """A GPU would keep three by default, and a TPU two; the gradient's are those of the density."""
+    target = Target(sum_of_squares, np.zeros(4, np.float32), FEATURES)
+    x = np.array([0.3, -1.7, 2.1, 0.9], np.float32)
+    value, gradient = jax.value_and_grad(target.logp)(jnp.asarray(x))
+    features, exact = FEATURES.astype(float), FEATURES.astype(float) @ x.astype(float)
+    np.testing.assert_allclose(value, -0.5 * exact @ exact, rtol=1e-6)
+    np.testing.assert_allclose(gradient, -exact @ features, rtol=2e-6)
+    assert products(target) == [jax.lax.Precision.HIGHEST] * 2
+
+
+def products(target):
+    """The precision of the products in a target's gradient, where one was asked for."""
+    jaxpr = jax.make_jaxpr(jax.grad(target.logp))(jnp.zeros(target.dim, target.dtype))
+    found = [equation.params["precision"] for equation in dot_products(jaxpr.jaxpr)]
+    return [precision and precision[0] for precision in found]
+
+
+def dot_products(jaxpr):
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "dot_general":
+            yield equation
+        for inner in jaxprs_in_params(equation.params):
+            yield from dot_products(inner)
+
+
+def test_a_precision_that_is_asked_for_is_used():
+    """For a product, or by JAX's own setting."""
+
+    def quick(x, features):
+        return -0.5 * jnp.sum(jnp.matmul(features, x, precision="default") ** 2)
+
+    like = np.zeros(4, np.float32)
+    default = jax.lax.Precision.DEFAULT
+    assert products(Target(quick, like, FEATURES)) == [default] * 2
+    with jax.default_matmul_precision("default"):
+        assert products(Target(sum_of_squares, like, FEATURES)) == [default] * 2
 
 
 WITHOUT_X64 = """

@@ -225,6 +225,11 @@ def test_few_points_do_not_judge(group, learnt):
     assert straighten.learn(group, x, before=learnt).bend is learnt
 
 
+def test_log_densities_near_the_largest_number_have_a_median():
+    logp = np.array([-3.1e38, -3.0e38], np.float32)  # whose sum is infinite
+    assert straighten.lowest(logp) == straighten.lowest(logp.astype(float)) > -3.5e38
+
+
 @pytest.mark.parametrize("dim", [1, 2, 5])
 def test_chains_at_rest_are_not_taken_for_chains_on_their_way(dim):
     """Of 10,000 points of a normal, where log densities are skewed, none is left out."""
