@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -47,7 +46,7 @@ def long(
     """Columns of a long run."""
     run = _sample(name, seed, warmup, long_run.DRAWS, coordinates, chains)
     x = np.swapaxes(run.unconstrained, 0, 1)
-    sizes = _of_draws(jnp.asarray(x), jnp.asarray(run.tuning.direction))
+    sizes = long_run.of_one(jnp.asarray(x), jnp.asarray(run.tuning.direction))
     found = {column: float(sizes[column]) for column in KEPT}
     if name == "brownian-bridge":
         found["tail"] = float(tails.narrow(x[None], 0.01)[0])
@@ -97,9 +96,6 @@ def first_below(x: np.ndarray, looks: Iterable[int]) -> dict[str, int]:
         if min(found.values()) > 0:
             break
     return found
-
-
-_of_draws = jax.jit(long_run.of_one)
 
 
 def _sample(

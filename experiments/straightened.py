@@ -73,9 +73,9 @@ def problem(centres: str, exponent: float) -> str | Problem:
     return Problem(bent_by(plain.target, way), way.straight(plain.start), way.bent)
 
 
-def seen(x: jax.Array) -> dict[str, np.ndarray]:
+def seen(x: jax.Array) -> dict[str, float]:
     """The part of draws in which the noise is as small as in these parts of the posterior."""
-    return {name: tails.narrow(x, share) for name, share in TAILS.items()}
+    return {name: float(tails.narrow(x[None], share)[0]) for name, share in TAILS.items()}
 
 
 def measure(experiment: str, centres: str, exponent: float, warmup: int, seeds: range) -> dict:

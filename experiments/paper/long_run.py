@@ -25,7 +25,7 @@ def measure(
     draws: int = DRAWS,
     also: Callable[[jax.Array], dict] = lambda x: {},
 ) -> dict[str, np.ndarray]:
-    """One number per seed, by name; `also` has more, from draws [seed, draw, chain, dim]."""
+    """One number per seed, by name; `also` has more, from one seed's draws [draw, chain, dim]."""
     batch = Batch(problem, setting, seeds, warmup, short=False)
     warming = batch.warm_up()
     rows, gradients, per_chain, accept, diverging = [], 0, 0.0, 0.0, 0
@@ -37,9 +37,11 @@ def measure(
         per_chain += jnp.sum(steps.reshape(*steps.shape[:2], -1).mean(axis=-1), axis=1)
         accept += jnp.mean(tally.accept_prob, axis=1)
         diverging += jnp.sum(tally.diverging, axis=1)
-    x = jnp.concatenate(rows, axis=1)  # [seed, draw, chain, dim]
-    found = _of_draws(x, batch.states.adapt.direction)
-    last = record.info
+    last, directions = record.info, batch.states.adapt.direction
+    found = []
+    for seed in range(len(seeds)):
+        x = _of_seed(rows, seed)
+        found.append({**of_one(x, directions[seed]), **also(x)})
     return {
         "warmup_gradients": warming.gradients,
         "gradients": gradients,
@@ -49,17 +51,17 @@ def measure(
         "acceptance": accept / draws,
         "diverging": diverging,
         "reseeded": jnp.sum(batch.states.adapt.quarantine.reseeded, axis=1),
-        **found,
-        **also(x),
+        **{name: np.array([each[name] for each in found]) for name in found[0]},
     }
 
 
 @jax.jit
-def _of_draws(x: jax.Array, directions: jax.Array) -> dict[str, jax.Array]:
-    """One seed after the other, which bounds memory."""
-    return jax.lax.map(lambda each: of_one(*each), (x, directions))
+def _of_seed(rows: list[jax.Array], seed: int) -> jax.Array:
+    """A seed's draws, put together alone: all of them may be half of a GPU's memory."""
+    return jnp.concatenate([jnp.take(each, seed, axis=0) for each in rows])
 
 
+@jax.jit
 def of_one(x: jax.Array, direction: jax.Array) -> dict[str, jax.Array]:
     """Of one seed's draws x [draw, chain, dim]; effective sample sizes are per chain."""
     x = jnp.swapaxes(x, 0, 1)

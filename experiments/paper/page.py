@@ -8,7 +8,7 @@ writes DIRECTORY.md and DIRECTORY/figures.
 import argparse
 from pathlib import Path
 
-from . import beyond, cells, cost, figures, fused, plan, riddle, seen, tables, verdict
+from . import beyond, cells, cost, figures, fused, lowest, plan, riddle, seen, tables, verdict
 from .batch import SLOTS
 from .long_run import DRAWS
 from .percentiles import LEVEL, RESAMPLES
@@ -89,6 +89,7 @@ def text(results: Results) -> str:
         riddle.sentences(results),
         riddle.conclusion(results),
         seen.section(results),
+        lowest.section(results),
         beyond.section(results),
         "## Figures",
         "Drawn from the same files; each is there as SVG too.",

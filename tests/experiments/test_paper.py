@@ -10,11 +10,21 @@ import pytest
 from scipy.stats import multivariate_normal, spearmanr
 
 from experiments.paper import __main__ as measuring
-from experiments.paper import cells, long_run, seen, settings, short_run, spectrum, tails, traces
+from experiments.paper import (
+    cells,
+    long_run,
+    lowest,
+    seen,
+    settings,
+    short_run,
+    spectrum,
+    tails,
+    traces,
+)
 from experiments.paper.cells import Cell
 from experiments.paper.percentiles import interval, percentile
 from experiments.paper.plan import Task
-from experiments.paper.results import Results
+from experiments.paper.results import Columns, Results
 from experiments.paper.rhat import classic
 from snaper.diagnostics import stream
 from snaper.targets._data import load
@@ -210,3 +220,16 @@ def test_the_page_says_of_tails_what_the_numbers_say(tmp_path):
     both = told(worse, better)
     assert "Not so: Brownian Bridge (SNAPER, default preset)." in both
     assert "cannot rank" not in both
+
+
+def test_seeds_that_were_tuned_otherwise_are_told():
+    """Of twenty, the lowest two."""
+    size = np.linspace(1.0, 2.0, 20)
+    same = {name: np.ones(20) for name in (*lowest.LEARNT, "ess_max_worst", "worst")}
+    alike = Columns({**same, "min_ess_z2": size, "ess_worst": size}, "")
+    np.testing.assert_array_equal(np.flatnonzero(lowest.lowest(alike)), [0, 1])
+    told = lowest._said("brownian-bridge", alike)
+    assert told.endswith("within 5 % of the others, for 0.68 times the ESS.")
+    shorter = {**alike.values, "trajectory_length": np.where(size < 1.1, 0.9, 1.0)}
+    told = lowest._said("brownian-bridge", Columns(shorter, ""))
+    assert told.endswith("they differ in trajectory length.")
