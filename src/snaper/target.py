@@ -291,7 +291,7 @@ def full_precision() -> AbstractContextManager[Any]:
     """In products of matrices that do not say otherwise, unless JAX's own setting does: a GPU keeps
     three digits of single precision by default and a TPU two, of which log densities lose most.
     """
-    asked = jax.config.jax_default_matmul_precision
+    asked = getattr(jax.config, "jax_default_matmul_precision", None)
     return jax.default_matmul_precision("highest") if asked is None else nullcontext()
 
 
