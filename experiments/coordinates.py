@@ -35,7 +35,9 @@ DISPERSED = ("eight-schools", "funnel")  # which are not the paper's; these begi
 WARMUP = 1000  # for them
 EVERY = 10  # draws between looks at R-hat
 ROOM = (1000, 8000, 30000)  # draws that are made, until there are enough
-LEARNING = ("bend.py", "pivots.py", "straighten.py")  # what decides coordinates
+LEARNING = tuple(
+    f"{part}.py" for part in "bend level pivots factors fits roughness straighten".split()
+)  # what decides coordinates
 KEPT = ("min_ess_z2", "worst", "rhat", "rhat_classic")
 KEPT += ("mean_of_chains_ess_z2", "harmonic_of_chains_ess_z2")
 

@@ -23,7 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from snaper import targets
-from snaper.bend import ALONE, Bend, bent_by
+from snaper.bend import Bend, bent_by
+from snaper.level import ALONE, Level
 from snaper.targets._data import load
 
 from .paper import cells, long_run, plan, problems, short_run, tails
@@ -62,7 +63,7 @@ def bend(centres: str, exponent: float) -> Bend:
     fields = (np.ones(centre.size), np.tile(centre, (2, 1)), np.zeros(both), np.full(both, ALONE))
     floats = (jnp.asarray(each, float) for each in (*fields, exponents))
     pivots, middle = jnp.asarray([centre.size + NOISE]), jnp.asarray(centre[[NOISE]], float)
-    return Bend(*floats, pivots, middle, jnp.asarray([False]))
+    return Bend((Level(*floats, pivots, middle, jnp.asarray([False])),))
 
 
 def problem(centres: str, exponent: float) -> str | Problem:

@@ -97,12 +97,12 @@ def given_bend(
             "criterion is a function of the coordinates given, but tuning was learnt in others "
             "(tuning.bend): leave criterion= out, or tuning=."
         )
-    return Bend(
-        *(
-            jnp.asarray(each, target.dtype if np.issubdtype(each.dtype, np.floating) else None)
-            for each in tuning.bend
-        )
-    )
+
+    def array(each: Any) -> jax.Array:
+        floating = np.issubdtype(each.dtype, np.floating)
+        return jnp.asarray(each, target.dtype if floating else None)
+
+    return jax.tree.map(array, tuning.bend)
 
 
 def straight_starts(bend: Bend | None, x: jax.Array) -> jax.Array:

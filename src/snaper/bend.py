@@ -1,124 +1,68 @@
-"""Coordinates in units of widths that follow others, as those of effects follow their scale."""
+"""Coordinates in which a target is easier, level by level of a model: see docs/theory.md."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from ._types import Key, Scalar
-from .metric import product
+from .level import Level
 from .target import Model, Target
-
-ALONE = -0.6931471805599453  # log 1/2: two such precisions make one
-_ALMOST_LOG = -15.0  # below which log(softplus(x)) is x to all digits
 
 
 class Bend(NamedTuple):
-    r"""$x = c + w (z + l) v$, of points [..., dim]: what each coordinate is like, given pivots, if
-    two normal factors meet in it whose precisions follow powers of the pivots: see docs/theory.md.
-
-    With features f of the pivots, log precisions $q_k = o_k + E_k f$ and shares $s_k = e^{q_k}
-    v^2$, the width is $v = (e^{q_0} + e^{q_1})^{-1/2}$, the centre $c = s_0 m_0 + s_1 m_1$ and
-    $l = h_0 \sqrt{s_0} + h_1 \sqrt{s_1}$. Rows of E are zero and o is `ALONE` for what follows
-    nothing, as pivots do: there v is one.
+    """x of points [..., dim] where z is known, and back: coordinates of the first level are the
+    target's, those of each other are what the one before it makes straight, and z is what the last
+    does.
     """
 
-    width: jax.Array  # w
-    centres: jax.Array  # m, [factor, dim]
-    leans: jax.Array  # h, [factor, dim]
-    offsets: jax.Array  # o, [factor, dim]
-    exponents: jax.Array  # E, [factor, dim, pivot]
-    pivots: jax.Array  # places in x
-    middles: jax.Array  # of their features
-    is_softplus: jax.Array  # whether a pivot's feature is log(softplus(x)), and not x itself
+    levels: tuple[Level, ...]
+
+    @property
+    def pivots(self) -> np.ndarray:
+        """Places of coordinates that widths of others follow, at any level."""
+        return self._places(lambda level: level.exponents)
+
+    @property
+    def anchors(self) -> np.ndarray:
+        """Places of those that centres of others move with."""
+        return self._places(lambda level: level.moves)
+
+    def _places(self, of: Callable[[Level], jax.Array | None]) -> np.ndarray:
+        found = [
+            np.asarray(level.pivots)[np.any(np.reshape(by, (-1, len(level.pivots))), axis=0)]
+            for level in self.levels
+            if (by := of(level)) is not None
+        ]
+        return np.unique(np.concatenate([np.empty(0, int), *found]))
 
     def bent(self, z: jax.Array) -> jax.Array:
         """x where z is known."""
         return self.bent_with_log_det(z)[0]
 
     def bent_with_log_det(self, z: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """And the log determinant of dx / dz, which is triangular with pivots first."""
-        pivots = self._chosen(self.centres[0] + self.width * z)  # these follow nothing
-        local = self._local(pivots)
-        x = local.centre + self.width * (z + local.lean) * local.width
-        return x, jnp.sum(jnp.log(self.width) + local.log_width, axis=-1)
+        """And the log determinant of dx / dz."""
+        x, total = z, jnp.zeros(z.shape[:-1], z.dtype)
+        for level in reversed(self.levels):
+            x, log_det = level.bent_with_log_det(x)
+            total = total + log_det
+        return x, total
 
     def straight(self, x: jax.Array) -> jax.Array:
         """z where x is known."""
-        local = self._local(self._chosen(x))
-        return (x - local.centre) / (self.width * local.width) - local.lean
+        for level in self.levels:
+            x = level.straight(x)
+        return x
 
     def straight_with_score(self, x: jax.Array, grad: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """z where x is known, and the gradient of its log density where that of x is: written out,
-        since it is differentiated many times where coordinates are learnt.
-        """
-        pivots = self._chosen(x)
-        local = self._local(pivots)
-        width = self.width * local.width
-        z = (x - local.centre) / width - local.lean
-        ones, others = local.roots[0] ** 2, local.roots[1] ** 2  # shares
-        lean = self.leans[0] * local.roots[0] * others - self.leans[1] * local.roots[1] * ones
-        moved = ones * others * (self.centres[0] - self.centres[1]) + 0.5 * width * lean
-        wider = 0.5 * (grad * width * (z + local.lean) + 1.0)
-        pulls = grad * moved - ones * wider, -grad * moved - others * wider  # on log precisions
-        pull = product(jnp.concatenate(pulls, axis=-1), self._exponents())
-        slope = jax.jvp(self._features, (pivots,), (jnp.ones_like(pivots),))[1]
-        return z, grad * width + self.width * product(pull * slope, self._places(x).T)
-
-    def _places(self, x: jax.Array) -> jax.Array:
-        """Which coordinate is which pivot, [dim, pivot]."""
-        return (jnp.arange(x.shape[-1])[:, None] == self.pivots).astype(x.dtype)
-
-    def _chosen(self, x: jax.Array) -> jax.Array:
-        """Pivots among coordinates, as a product, whose derivative is another: that of an indexed
-        choice is a loop on a CPU.
-        """
-        return product(x, self._places(x))
-
-    def _features(self, pivots: jax.Array) -> jax.Array:
-        return jnp.where(self.is_softplus, log_softplus(pivots), pivots) - self.middles
-
-    def _exponents(self) -> jax.Array:
-        """Of both factors, [factor times dim, pivot]: one product is faster than two."""
-        return self.exponents.reshape(-1, self.exponents.shape[-1])
-
-    def _local(self, pivots: jax.Array) -> "Local":
-        """What all coordinates are like, by the larger precision and the root of their ratio, which
-        is at most one: two exponentials for each coordinate.
-        """
-        both = product(self._features(pivots), self._exponents().T)
-        one, other = jnp.split(both + self.offsets.reshape(-1), 2, axis=-1)
-        first = one >= other  # is larger
-        larger, less = jnp.where(first, one, other), jnp.where(first, other, one)
-        ratio = jnp.exp(0.5 * (less - larger))
-        main = jax.lax.rsqrt(1.0 + ratio**2)
-        rest = ratio * main
-        roots = jnp.where(first, main, rest), jnp.where(first, rest, main)  # of shares
-        return Local(
-            width=jnp.exp(-0.5 * larger) * main,
-            log_width=-0.5 * (larger + jnp.log1p(ratio**2)),
-            centre=roots[0] ** 2 * self.centres[0] + roots[1] ** 2 * self.centres[1],
-            lean=roots[0] * self.leans[0] + roots[1] * self.leans[1],
-            roots=roots,
-        )
-
-
-class Local(NamedTuple):
-    """Of all coordinates, [..., dim], where pivots are known."""
-
-    width: jax.Array  # v, in units of w
-    log_width: jax.Array
-    centre: jax.Array
-    lean: jax.Array
-    roots: tuple[jax.Array, jax.Array]  # of the factors' shares
-
-
-def log_softplus(x: Any) -> jax.Array:
-    """To all digits, of small x too."""
-    small = x < _ALMOST_LOG
-    return jnp.where(small, x, jnp.log(jax.nn.softplus(jnp.where(small, 0.0, x))))
+        """z where x is known, and the gradient of its log density where that of x is."""
+        for level in self.levels:
+            x, grad = level.straight_with_score(x, grad)
+        return x, grad
 
 
 @jax.tree_util.register_dataclass
@@ -131,7 +75,7 @@ class Straightened:
 
     @property
     def data(self) -> Any:
-        return {"model": self.model.data, "bend": self.bend._asdict()}
+        return {"model": self.model.data, "bend": self.bend}
 
     @property
     def named_data(self) -> dict[str, Any]:

@@ -219,10 +219,15 @@ class Course:
         metric = self.config.adapt.metric
         choice = "as given" if unlearnt else metric.describe(self.state.adapt.metric)
         if self.bend is not None:
-            names = [self.target.coordinate_name(int(place)) for place in self.bend.pivots]
-            others = f" and {len(names) - NAMED} others" if len(names) > NAMED else ""
-            choice += f"; in units of widths that follow {', '.join(names[:NAMED])}{others}"
+            choice += f"; in units of widths that follow {self._names(self.bend.pivots)}"
+            if self.bend.anchors.size:
+                choice += f", from centres that move with {self._names(self.bend.anchors)}"
         return Tuning.of(sampler.learnt(self.config, self.state), choice, self.bend)
+
+    def _names(self, places: np.ndarray) -> str:
+        names = [self.target.coordinate_name(int(place)) for place in places]
+        others = f" and {len(names) - NAMED} others" if len(names) > NAMED else ""
+        return f"{', '.join(names[:NAMED])}{others}"
 
     def _progress(self) -> Progress:
         elapsed = time.monotonic() - self.clock[1]

@@ -65,11 +65,7 @@ def find(
     A coordinate is a pivot or follows, never both. Sides are taken such that slopes from the one to
     the other explain most; of the pivots those stay that explain what others do not.
     """
-    count, dim = score.shape
-    log_width = -np.log(np.maximum(np.abs(score), _TINY))
-    log_width -= log_width.mean(axis=0)
-    unit = features - features.mean(axis=0)
-    unit /= np.maximum(unit.std(axis=0), _TINY)
+    (log_width, unit), (count, dim) = _units(score, features), score.shape
     slopes = log_width.T @ unit / count
     errors = _errors(log_width, unit, slopes, chain)
     np.fill_diagonal(slopes, 0.0)
@@ -86,6 +82,22 @@ def find(
         found[others] = joint * edge
         edges[others] = edge | (edge.mean(axis=0) >= COMMON)
     return Following(np.asarray(chosen, int), edges > 0, found)
+
+
+def seeming(score: np.ndarray, features: np.ndarray, places: np.ndarray) -> Following:
+    """Which widths may follow those at these `places`, each by itself, as far as slopes tell."""
+    log_width, unit = _units(score, features)
+    slopes = log_width.T @ unit[:, places] / len(score)
+    slopes[places, np.arange(len(places))] = 0.0
+    edges = np.abs(slopes) > STEEP
+    return Following(places, edges, np.where(edges, slopes, 0.0))
+
+
+def _units(score: np.ndarray, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Log widths, and features in standard deviations, from their means."""
+    log_width = -np.log(np.maximum(np.abs(score), _TINY))
+    unit = features - features.mean(axis=0)
+    return log_width - log_width.mean(axis=0), unit / np.maximum(unit.std(axis=0), _TINY)
 
 
 def _errors(

@@ -7,7 +7,8 @@ import pytest
 from numpyro.distributions import LogNormal, Normal, constraints
 
 import snaper
-from snaper.bend import ALONE, Bend, bent_by, log_softplus, plain, reported
+from snaper.bend import Bend, bent_by, plain, reported
+from snaper.level import ALONE, Level, log_softplus
 
 EFFECTS = 6
 DIM = EFFECTS + 1
@@ -25,26 +26,35 @@ def group():
     return snaper.Target(log_group, like, constraints={"scale": constraints.positive})
 
 
-@pytest.fixture(scope="module")
-def bend():
+def level(seed, pivots, moves=False):
     """Of whatever numbers, with two pivots."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
+    follows = FOLLOWS & ~np.isin(np.arange(DIM), pivots)
 
     def numbers(*shape):
         return rng.normal(size=shape)
 
-    return Bend(
+    return Level(
         width=jnp.asarray(rng.uniform(0.5, 2.0, DIM)),
-        centres=jnp.asarray(np.where(FOLLOWS, numbers(2, DIM), numbers(DIM))),
-        leans=jnp.asarray(numbers(2, DIM) * FOLLOWS),
-        offsets=jnp.asarray(np.where(FOLLOWS, numbers(2, DIM), ALONE)),
-        exponents=jnp.asarray(numbers(2, DIM, 2) * FOLLOWS[:, None]),
-        pivots=jnp.asarray([2, EFFECTS]),
+        centres=jnp.asarray(np.where(follows, numbers(2, DIM), numbers(DIM))),
+        leans=jnp.asarray(numbers(2, DIM) * follows),
+        offsets=jnp.asarray(np.where(follows, numbers(2, DIM), ALONE)),
+        exponents=jnp.asarray(numbers(2, DIM, 2) * follows[:, None]),
+        pivots=jnp.asarray(pivots),
         middles=jnp.asarray(numbers(2)),
         is_softplus=jnp.asarray([False, True]),
+        moves=jnp.asarray(numbers(DIM, 2) * follows[:, None]) if moves else None,
     )
 
 
+BENDS = {
+    "one level": Bend((level(0, [2, EFFECTS]),)),
+    "centres that move": Bend((level(0, [2, EFFECTS], moves=True),)),
+    "two levels": Bend((level(0, [2, EFFECTS], moves=True), level(1, [0, EFFECTS]))),
+}
+
+
+@pytest.mark.parametrize("bend", BENDS.values(), ids=BENDS)
 def test_density_and_gradient_are_those_of_the_change_of_variables(group, bend):
     z = jax.random.normal(jax.random.key(1), (5, DIM))
     x, target = bend.bent(z), bent_by(group, bend)
@@ -70,7 +80,7 @@ def test_precisions_may_be_far_apart_or_equal(dtype):
     exponents = zero.at[0, 0].set(500.0).at[1, 0].set(-500.0)[..., None]
     centres = jnp.asarray([[1.0, 0.0], [-1.0, 0.0]], dtype)
     places, middle = jnp.asarray([1]), ones[:1]
-    bend = Bend(ones, centres, zero, zero + ALONE, exponents, places, middle, middle < 0)
+    bend = Level(ones, centres, zero, zero + ALONE, exponents, places, middle, middle < 0)
     z = jnp.asarray([[0.0, 1.2], [0.0, 0.8], [0.0, 1.0]], dtype)
     x, log_det = bend.bent_with_log_det(z)
     np.testing.assert_allclose(x[:, 0], [1.0, -1.0, 0.0], atol=1e-6)
@@ -82,6 +92,14 @@ def test_precisions_may_be_far_apart_or_equal(dtype):
     np.testing.assert_allclose(slopes, expected, rtol=1e-4, atol=1e-6)
 
 
+def test_who_is_followed():
+    assert BENDS["one level"].pivots.tolist() == [2, EFFECTS]
+    assert BENDS["one level"].anchors.tolist() == []
+    assert BENDS["two levels"].pivots.tolist() == [0, 2, EFFECTS]
+    assert BENDS["two levels"].anchors.tolist() == [2, EFFECTS]
+
+
+@pytest.mark.parametrize("bend", BENDS.values(), ids=BENDS)
 def test_parameters_are_as_they_were(group, bend):
     target = bent_by(group, bend)
     params = {"effects": jnp.arange(EFFECTS, dtype=float), "scale": jnp.asarray(0.3)}
@@ -117,7 +135,7 @@ def meeting(log_error, **changes):
     ones = jnp.asarray([1.0, 1.0, 1.0, 0.0])
     none = jnp.zeros((2, 4))
     offsets = none.at[1].set(-2 * log_error)
-    first = Bend(
+    first = Level(
         width=jnp.ones(4),
         centres=none,
         leans=none,
@@ -144,7 +162,7 @@ def test_two_normal_factors_become_one_of_width_one_wherever_the_pivot_is():
     )
     z = 2.0 * jax.random.normal(jax.random.key(0), (50, 4))
     for log_density, bend in ((log_not_centred, not_centred), (log_centred, centred)):
-        target = bent_by(snaper.Target(log_density, jnp.zeros(4)), bend)
+        target = bent_by(snaper.Target(log_density, jnp.zeros(4)), Bend((bend,)))
         scores = jax.vmap(jax.grad(target.logp))(z)
         np.testing.assert_allclose(scores[:, :3], -z[:, :3], rtol=1e-6, atol=1e-6)
 

@@ -10,6 +10,7 @@ from numpyro.distributions import LogNormal, Normal, constraints
 import snaper
 from snaper import straighten
 from snaper.arguments import straight_starts
+from snaper.bend import Bend
 from snaper.diagnostics import ess
 
 SPREAD = 1.5  # of a group's log scale
@@ -40,12 +41,12 @@ def straight(group):
 
 
 def test_widths_are_found_to_follow_the_scale(group, straight, as_given):
-    bend = straight.tuning.bend
+    bend, (level,) = straight.tuning.bend, straight.tuning.bend.levels
     assert [group.coordinate_name(int(place)) for place in bend.pivots] == ["scale"]
     log_scale = jnp.linspace(-3.0, 3.0, 5)
-    z = jnp.zeros((5, EFFECTS + 1)).at[:, -1].set(log_scale / bend.width[-1])
+    z = jnp.zeros((5, EFFECTS + 1)).at[:, -1].set(log_scale / level.width[-1])
     widths = np.diff(
-        jnp.log(bend.width[:-1] * bend._local(bend.bent(z)[:, -1:]).width[:, :-1]), axis=0
+        jnp.log(level.width[:-1] * level._local(level.bent(z)[:, -1:]).width[:, :-1]), axis=0
     )
     np.testing.assert_allclose(widths, 1.5, atol=0.15)
     assert straight.tuning.choice.endswith("; in units of widths that follow scale")
@@ -127,7 +128,7 @@ def test_a_run_goes_on_from_a_store(group, straight, tmp_path, monkeypatch, stop
     np.testing.assert_array_equal(run.stats["lp"], straight.stats["lp"])
     stored = snaper.load(tmp_path / "run.zarr")
     np.testing.assert_array_equal(stored.draws["scale"], straight.draws["scale"])
-    np.testing.assert_array_equal(stored.tuning.bend.exponents, straight.tuning.bend.exponents)
+    jax.tree.map(np.testing.assert_array_equal, stored.tuning.bend, straight.tuning.bend)
 
 
 def test_another_run_begins_with_them(group, straight, tmp_path):
@@ -141,7 +142,7 @@ def test_another_run_begins_with_them(group, straight, tmp_path):
         store=tmp_path / "run.zarr",
         progress=False,
     )
-    np.testing.assert_array_equal(again.tuning.bend.exponents, straight.tuning.bend.exponents)
+    jax.tree.map(np.testing.assert_array_equal, again.tuning.bend, straight.tuning.bend)
     assert again.stats["acceptance_rate"].mean() > 0.7
     assert again.num_gradients[1] <= 0.5 * straight.num_gradients[1]
     on = snaper.resume(tmp_path / "run.zarr", group, draws=150, progress=False)
@@ -259,15 +260,33 @@ def test_chains_at_rest_are_not_taken_for_chains_on_their_way(dim):
 )
 def test_which_coordinates_are_taken(group, learnt, monkeypatch, pivots, old, new, taken):
     """By the roughness that they leave of 1."""
-    place = jnp.asarray([0] if pivots == "others" else learnt.pivots)
-    bends = {"old": None if pivots == "none" else learnt, "new": learnt._replace(pivots=place)}
-    bends["given"] = None
-    monkeypatch.setattr(straighten, "_fitted", lambda *_: bends["new"])
+    (level,) = learnt.levels
+    places = jnp.asarray([0]) if pivots == "others" else level.pivots
+    new_bend = Bend((level._replace(pivots=places),))
+    bends = {"old": None if pivots == "none" else learnt, "new": new_bend, "given": None}
+    monkeypatch.setattr(straighten.fits, "find", lambda *_: iter([new_bend]))
     monkeypatch.setattr(straighten, "plain_roughness", lambda *_: 1.0)
-    left = {id(learnt): old, id(bends["new"]): new}
+    left = {id(learnt): old, id(new_bend): new}
     monkeypatch.setattr(straighten, "roughness", lambda bend, *_: left[id(bend)])
     got = straighten.learn(group, funnel_draws(80, 32), before=bends["old"]).bend
     assert got is bends[taken]
+
+
+@pytest.mark.parametrize(
+    ("left", "taken"),
+    [
+        ([0.3, 0.26, 0.31], 0),  # those that come first must be much worse
+        ([0.3, 0.24, 0.21], 1),
+        ([0.3, 0.19, 0.1], 1),  # none is looked at where nothing is to be gained
+        ([np.nan, 0.7, np.inf], 1),
+        ([np.nan, np.inf, np.nan], None),
+    ],
+)
+def test_which_is_best(monkeypatch, left, taken):
+    monkeypatch.setattr(straighten, "roughness", lambda bend, *_: left[bend])
+    none = np.empty((0, 1))
+    best, least = straighten._best(iter(range(3)), none, none)
+    assert (best, least) == ((taken, left[taken]) if taken is not None else (None, np.inf))
 
 
 @pytest.mark.parametrize("wrong", ["moving", "constant", "nan"])
@@ -288,6 +307,39 @@ def test_far_from_zero_single_precision_is_enough():
     x = np.float32(1e6) + np.random.default_rng(0).normal(size=(5000, 3)).astype("float32")
     grad = -(x.astype(float) - 1e6)
     assert abs(straighten.plain_roughness(x, grad)) < 0.05
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_what_is_not_finite_has_no_roughness(group, learnt, wrong):
+    x = funnel_draws(80, 32).reshape(-1, EFFECTS + 1)
+    grad = np.asarray(straighten.gradients(group, jnp.asarray(x), 64)[1])
+    far = np.where(np.arange(len(x))[:, None] == 7, wrong, x)
+    assert np.isnan(straighten.plain_roughness(far, grad))
+    (level,) = learnt.levels
+    broken = Bend((level._replace(width=level.width * wrong),))
+    assert not straighten.roughness(broken, x, grad) < 100.0
+    best, _ = straighten._best(iter([broken, learnt]), x, grad)
+    assert best is learnt
+
+
+def test_where_nothing_pulls_nothing_is_rough():
+    assert straighten.plain_roughness(np.eye(3), np.zeros((3, 3))) == -np.inf
+
+
+def test_coordinates_that_leave_the_numbers_are_not_taken():
+    """A width that jumps where another coordinate changes its sign."""
+
+    def log_density(p):
+        width = jnp.where(p["a"] > 0, 0.1, 1.0)
+        prior = Normal(0.0, 300.0).log_prob(p["a"])
+        return prior + jnp.sum(Normal(0.0, width).log_prob(p["y"]))
+
+    target = snaper.Target(log_density, {"a": 0.0, "y": jnp.zeros(5)})
+    rng = np.random.default_rng(0)
+    a = 300.0 * rng.normal(size=(80, 64, 1))
+    y = np.where(a > 0, 0.1, 1.0) * rng.normal(size=(80, 64, 5))
+    bend = straighten.learn(target, np.concatenate([a, y], axis=-1)).bend
+    assert bend is None or all(np.isfinite(each).all() for each in jax.tree.leaves(bend))
 
 
 def test_what_does_not_fit_a_tuning_is_refused(group, straight):

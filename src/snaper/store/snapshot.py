@@ -13,20 +13,21 @@ from ..config import Config
 from ..course import Course
 from ..diagnostics.pooled import Pooled
 from ..hmc import Chains
+from ..level import Level
 from ..record import Recorder
 from ..sampler import State
 from ..watch import Past, Watch
 from .tree import flatten, rebuild
 
 Arrays = dict[str, np.ndarray]
-_BEND = "bend."
+_LEVEL = "bend.levels."
 
 
 def take(course: Course) -> tuple[dict[str, Any], Arrays]:
     """All that a run has come to, but what is kept of each transition."""
     arrays = flatten(course.state, "state")
-    if course.bend is not None:
-        arrays |= {f"{_BEND}{name}": np.asarray(a) for name, a in course.bend._asdict().items()}
+    for number, level in enumerate(course.bend.levels if course.bend else ()):
+        arrays |= flatten(level._asdict(), f"{_LEVEL}{number}")
     description: dict[str, Any] = {
         "key": str(jax.random.key_impl(course.state.key)),
         "rule": course.rule,
@@ -55,14 +56,24 @@ def state(config: Config, description: dict[str, Any], arrays: Arrays, dtype: An
     return rebuild(like, arrays, "state", description["key"])
 
 
+def _bend(arrays: Arrays) -> Bend | None:
+    levels: list[Level] = []
+    while fields := {
+        name: jnp.asarray(arrays[where])
+        for name in Level._fields
+        if (where := f"{_LEVEL}{len(levels)}['{name}']") in arrays
+    }:
+        levels.append(Level(**fields))
+    return Bend(tuple(levels)) if levels else None
+
+
 def restore(course: Course, description: dict[str, Any], arrays: Arrays, ended: bool) -> None:
     """Give a run's past back to it. One that has `ended` is not to go on from its state."""
     for name, recorder in _recorders(course).items():
         for key, each in _sums(recorder).items():
             value = arrays[f"{name}.{key}"] if np.ndim(each) else description[name][key]
             setattr(recorder, key, np.array(value) if np.ndim(each) else value)
-    if f"{_BEND}{Bend._fields[0]}" in arrays:
-        course.bend = Bend(*(jnp.asarray(arrays[f"{_BEND}{name}"]) for name in Bend._fields))
+    course.bend = _bend(arrays)
     course.rule, course.looked = description["rule"], description["looked"]
     course.tuned_from = description["tuned_from"]
     warm, sampled = description["seconds"]
