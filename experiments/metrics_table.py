@@ -162,6 +162,7 @@ def page(results: Path = RESULTS) -> str:
         straightened_table.section(results),
         straightened_table.of_squares(results),
         straightened_table.learnt(results),
+        straightened_table.of_hierarchies(results),
     )
     return "\n".join((compared, attempts, *elsewhere))
 
