@@ -138,11 +138,16 @@ def hierarchies() -> dict[str, Hierarchy]:
     }
 
 
-def measure(of: Hierarchy, choice: str, seed: int) -> dict[str, float]:
-    """Columns of a run."""
+def measure(of: Hierarchy, choice: str, seeds: int) -> dict[str, np.ndarray]:
+    """Columns of runs of one model, which is compiled once."""
     model = of.model
     if choice == BY_HAND:
         model = reparam(model, config={name: LocScaleReparam(0) for name in of.effects})
+    rows = [_of_run(of, model, choice, seed) for seed in range(seeds)]
+    return {column: np.array([row[column] for row in rows]) for column in rows[0]}
+
+
+def _of_run(of: Hierarchy, model: Callable[..., None], choice: str, seed: int) -> dict[str, float]:
     run = snaper.sample(
         model,
         *of.data,
@@ -188,11 +193,10 @@ def main() -> None:
         for choice in CHOICES:
             if (name, choice) in done:
                 continue
-            rows = [measure(hierarchies()[name], choice, seed) for seed in range(chosen.seeds)]
-            columns = {column: np.array([row[column] for row in rows]) for column in rows[0]}
+            columns = measure(hierarchies()[name], choice, chosen.seeds)
             runs.append({"model": name, "choice": choice, **about, "columns": cells.plain(columns)})
             RESULTS.write_text(json.dumps(runs) + "\n", encoding="utf-8")
-            print(name, choice, len(rows), flush=True)
+            print(name, choice, chosen.seeds, flush=True)
 
 
 if __name__ == "__main__":

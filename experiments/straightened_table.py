@@ -51,8 +51,9 @@ LEARNT = """### Learnt while warming up
 
 What `sample` does by default: after 0.4, 0.55, 0.7 and 0.85 of warm-up it finds out, from where
 chains were and from gradients there, which widths follow which coordinates, by what powers, and
-goes on in units of them ([theory.md](../theory.md)): `python -m experiments.coordinates`. Beside it
-the same with coordinates as given. 64 chains, but for rows that tell another number. Brownian
+which centres move with others, and goes on in units of these widths
+([theory.md](../theory.md)): `python -m experiments.coordinates`. Beside it the same with
+coordinates as given. 64 chains, but for rows that tell another number. Brownian
 Bridge and Sparse Logistic Regression with 64 are by the paper's protocol, from the prior mean, with
 5000 transitions of warm-up, and gradients to a classic R-hat below the threshold after short ones;
 the other rows are from dispersed starts, with 1000. Least ESS of squares of the given coordinates
