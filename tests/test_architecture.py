@@ -141,7 +141,7 @@ MAY_IMPORT = {
         "roughness",
         "target",
     },
-    "straighten": {"_types", "bend", "fits", "roughness", "target"},
+    "straighten": {"bend", "fits", "roughness", "sampler", "target"},
     "result": {
         "adapt",
         "arviz",

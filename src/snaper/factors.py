@@ -143,9 +143,9 @@ def _moving(points: _Points, halves: list[_Points], following: Following) -> np.
     slopes = following.slopes
     followers = np.count_nonzero(slopes, axis=0)
     told = {
-        pivot: _told(points, halves, pivot, slopes[:, pivot])
+        pivot: each
         for pivot in np.argsort(-np.sum(slopes**2, axis=0), kind="stable")[:SHARED]
-        if followers[pivot] >= FEW
+        if followers[pivot] >= FEW and (each := _told(points, halves, pivot, slopes[:, pivot]))
     }
     count = len(slopes)
     whose, least = np.full(count, -1), np.full(count, np.inf)
@@ -165,12 +165,14 @@ def _moving(points: _Points, halves: list[_Points], following: Following) -> np.
 
 def _told(points: _Points, halves: list[_Points], pivot: int, slopes: np.ndarray) -> list[_Told]:
     """By all points, and anew by those of each half of the chains; with the power that explains
-    most of what is thought to follow.
+    most of what is thought to follow. Nothing where few are normal.
     """
     sign = -np.sign(slopes.sum())  # of precisions, where slopes are of widths
     usual = POWERS[:USUAL]
     told = {power: _regression(points, pivot, sign * power) for power in usual}
     power = min(usual, key=lambda power: float(np.mean(told[power].lost[slopes != 0.0])))
+    if np.sum(told[power].is_normal) < FEW:
+        return []
     return [told[power], *(_regression(half, pivot, sign * power) for half in halves)]
 
 

@@ -20,6 +20,7 @@ KINDS = 32  # points that tell what is positive
 LEVELS = 3  # of a model, at most,
 MUCH = 0.75  # if those before leave no more of the roughness
 SOME = 2048  # points, or up to twice as many, that a regression takes
+BLOCK = 512  # points that coordinates are changed of at once
 TURNS = 60
 RATE = 0.15
 RIDGE = 1e-5  # on what is fitted; on exponents more
@@ -171,10 +172,15 @@ def _level(fields: dict[str, Any], dtype: Any) -> Level:
 def straight_with_score(
     bend: Bend, x: np.ndarray, grad: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compiled once, whatever the pivots and levels."""
+    """By one program, whatever the pivots and levels and however many points."""
+    count, room = len(x), -(-len(x) // BLOCK) * BLOCK
+    z, score = (np.resize(each, (room, each.shape[1])) for each in (x, grad))
     for level in bend.levels:
-        x, grad = map(np.asarray, _straight_with_score(_among_all(level), x, grad))
-    return x, grad
+        wide = _among_all(level)
+        for begin in range(0, room, BLOCK):
+            block = slice(begin, begin + BLOCK)
+            z[block], score[block] = _straight_with_score(wide, z[block], score[block])
+    return z[:count], score[:count]
 
 
 def _among_all(level: Level) -> Level:

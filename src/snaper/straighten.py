@@ -1,16 +1,13 @@
 """Learn from where chains were in which coordinates a target is easier: see docs/theory.md."""
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import fits
-from ._types import Positions
+from . import fits, sampler
 from .bend import Bend
 from .roughness import ROUGH, is_rough, plain_roughness
 from .target import Target
@@ -85,8 +82,8 @@ def learn(
     if before is None and is_gaussian(target, x, at_once):
         return Learnt(None, min(len(x), FEW * dim))
     count = len(x) + len(held)
-    logp, grad = map(np.asarray, gradients(target, jnp.asarray(x), at_once))
-    logp_held, pull = map(np.asarray, gradients(target, jnp.asarray(held), at_once))
+    logp, grad = gradients(target, x, at_once)
+    logp_held, pull = gradients(target, held, at_once)
     if not all(np.isfinite(each).all() for each in (x, held, logp, logp_held, grad, pull)):
         return Learnt(before, count)
     least = lowest(logp)
@@ -145,7 +142,7 @@ def arrived(there: np.ndarray, *points: np.ndarray) -> tuple[np.ndarray, ...]:
 def is_gaussian(target: Target, x: np.ndarray, at_once: int) -> bool:
     """Whether it is nearly one, by a few points: most targets need no more gradients."""
     few = x[:: max(1, len(x) // (FEW * x.shape[1]))][: FEW * x.shape[1]]
-    return not is_rough(few, np.asarray(gradients(target, jnp.asarray(few), at_once)[1]))
+    return not is_rough(few, gradients(target, few, at_once)[1])
 
 
 def at_rest(x: np.ndarray, grad: np.ndarray, chain: np.ndarray) -> bool:
@@ -162,9 +159,15 @@ def at_rest(x: np.ndarray, grad: np.ndarray, chain: np.ndarray) -> bool:
     return abs(np.mean(products) + 1.0) < np.clip(UNSURE * error, RESTLESS, MOVING)
 
 
-@partial(jax.jit, static_argnums=2)
-def gradients(target: Target, x: Positions, at_once: int) -> tuple[jax.Array, Positions]:
-    """Log densities and their gradients, of as many points at once as there are chains, whose
-    memory is then enough.
+def gradients(target: Target, x: np.ndarray, at_once: int) -> tuple[np.ndarray, np.ndarray]:
+    """Log densities and their gradients, of as many points at once as there are chains: for them
+    memory is enough, and starts were evaluated by the same program.
     """
-    return jax.lax.map(jax.value_and_grad(target.logp), x, batch_size=at_once)
+    blocks = (x[begin : begin + at_once] for begin in range(0, len(x), at_once))
+    full = (np.resize(block, (at_once, x.shape[1])) for block in blocks)
+    chains = [sampler.evaluate(target, jnp.asarray(block)) for block in full]
+    logp, grad = (
+        np.concatenate([np.asarray(each) for each in some])
+        for some in zip(*((each.logp, each.grad) for each in chains), strict=True)
+    )
+    return logp[: len(x)], grad[: len(x)]
