@@ -47,13 +47,17 @@ def points(schools):
     return x, np.asarray(straighten.gradients(schools, jnp.asarray(x), 64)[1])
 
 
+@pytest.fixture(scope="module")
+def bends(schools, points):
+    return list(fits.find(schools, *points, CHAIN))
+
+
 def names(target, places):
     return sorted({target.coordinate_name(int(place)).split("[")[0] for place in places})
 
 
-def test_two_levels_are_taken_apart_to_a_normal(schools, points):
+def test_two_levels_are_taken_apart_to_a_normal(schools, points, bends):
     assert plain_roughness(*points) > 1.0
-    bends = list(fits.find(schools, *points, CHAIN))
     left = [straighten.roughness(bend, *points) for bend in bends]
     best = bends[int(np.argmin(left))]
     assert min(left) < 0.05
@@ -65,26 +69,26 @@ def test_two_levels_are_taken_apart_to_a_normal(schools, points):
     np.testing.assert_allclose(np.cov(z.T), np.eye(schools.dim), atol=0.15)
 
 
-def test_what_is_compiled_once_is_what_the_bend_says(schools, points):
+def test_what_is_compiled_once_is_what_the_bend_says(points, bends):
     some = [jnp.asarray(each[:10]) for each in points]
-    for bend in fits.find(schools, *points, CHAIN):
+    for bend in bends:
         for one, other in zip(
             fits.straight_with_score(bend, *some), bend.straight_with_score(*some), strict=True
         ):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
-def test_one_program_is_compiled_for_all(schools, points, compilations):
-    list(fits.find(schools, *points, CHAIN))
+def test_one_program_is_compiled_for_all(schools, points, bends, compilations):
+    assert len(bends) > 2
     compilations()
     halves = (each[: len(CHAIN) // 2].repeat(2, axis=0) for each in points)
     list(fits.find(schools, *halves, CHAIN))
     assert not [name for name in compilations() if "straight" in name]
 
 
-def test_far_from_the_data_what_is_learnt_is_still_so(schools, points):
+def test_far_from_the_data_what_is_learnt_is_still_so(schools, points, bends):
     """Where scales are e^-8, and no point is: gradients are those of a normal."""
-    best = next(bend for bend in fits.find(schools, *points, CHAIN) if len(bend.levels) == 2)
+    best = next(bend for bend in bends if len(bend.levels) == 2)
     far = points[0][:50].copy()
     shrunk = -8.0 - far[:, 0], -8.0 - far[:, -1]
     place = slice(2 + len(SCHOOL), 2 + len(SCHOOL) + SCHOOLS)
