@@ -136,12 +136,14 @@ def test_few_points_and_few_chains_tell_nothing():
     assert found(chain=2 * CHAIN).anchors.tolist() == [GROUPS]  # where others have no points
 
 
-def test_what_would_overflow_is_not_taken():
-    x = effects()
-    grad = gradients(log_effects, x)
-    x[:, -1] *= 60.0  # as if scales were e^100 apart
-    following = all_may_follow([GROUPS + 1], GROUPS + 2)
-    assert factors.find(x, grad, x[:, -1:], following, CHAIN) is None
+def test_powers_that_would_overflow_are_not_taken():
+    """Though they are right: one point has a precision e^80 or e^120 times less than the others."""
+    x, following = effects(), all_may_follow([GROUPS + 1], GROUPS + 2)
+    for log_scale, is_squared in ((40.0, True), (60.0, False)):
+        x[0, -1] = log_scale
+        grad = gradients(log_effects, x)
+        found = factors.find(x, grad, x[:, -1:], following, CHAIN)
+        assert (np.nanmin(found.powers) == -2.0) == is_squared
 
 
 def test_plainest_centres_are_anchors_themselves_or_zero():
