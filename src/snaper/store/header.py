@@ -14,7 +14,7 @@ from .layout import Layout
 from .plain import encode
 from .tree import flatten
 
-FORMAT = 8
+FORMAT = 9
 _NAMES = "format around target dims coords config specs shared named attributes".split()
 
 
