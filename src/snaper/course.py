@@ -19,7 +19,6 @@ from .progress import Display, Snapshot
 from .record import Recorder
 from .result import Run, Tuning
 from .sampler import State
-from .starts import Origin
 from .straighten import Looks
 from .stretch import Pace, Recording, Whole, advance, survey
 from .target import Target
@@ -66,7 +65,9 @@ class Course:
     superchains: int | None
     keep: str
     tuned: bool  # began with given values
-    origin: Origin
+    num_replaced: int  # starting points
+    replaced_for: str  # what was wrong with the first of them
+    one_start: bool  # shared by all chains
     looks: Looks  # at coordinates
     bend: Bend | None = None  # that chains are sampled in; None for those of the target
     tuned_from: int = 0  # the transition of warm-up since which all else is learnt
@@ -257,7 +258,8 @@ class Course:
         bound = None if watch is None else watch.bound(sampling.kept.scalar)
         return findings.Facts(
             num_chains=logp.size,
-            **vars(self.origin),
+            num_replaced=self.num_replaced,
+            replaced_for=self.replaced_for,
             target_accept=config.adapt.step_size.target,
             max_leapfrog=config.max_leapfrog,
             tuned=self.tuned,
@@ -278,6 +280,7 @@ class Course:
             capped=sampling.capped,
             lp=sampling.lp / draws,
             resolution=float(np.median(np.finfo(logp.dtype).eps * np.abs(logp))),
+            one_start=self.one_start,
             held_short=bool(sampler.is_held_short(config, state)),
             flat=self._flat(),
             outward=_outward(state),

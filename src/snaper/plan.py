@@ -12,7 +12,6 @@ from .diagnostics import functions
 from .keep import TRACES, Draws, Nothing, Statistics
 from .record import Recorder, num_kept
 from .sampler import State
-from .starts import Origin
 from .straighten import Looks
 from .stretch import Pace, Whole, buffer
 from .target import Target
@@ -23,7 +22,7 @@ DRAWS = 1000  # unless told
 
 @dataclass(frozen=True)
 class Plan:
-    """Sizes and rules of a run, and where it began."""
+    """Sizes and rules of a run, and what was found about its starting points."""
 
     chains: int
     warmup: int
@@ -34,7 +33,9 @@ class Plan:
     superchains: int | None
     keep: str
     tuned: bool  # began with given values
-    origin: Origin
+    num_replaced: int  # starting points
+    replaced_for: str  # what was wrong with the first of them
+    one_start: bool  # shared by all chains
     straighten: bool  # whether coordinates are learnt
 
     def course(
@@ -70,7 +71,9 @@ class Plan:
             superchains=self.superchains,
             keep=self.keep,
             tuned=self.tuned,
-            origin=self.origin,
+            num_replaced=self.num_replaced,
+            replaced_for=self.replaced_for,
+            one_start=self.one_start,
             looks=straighten.looks(*sizes) if self.straighten else Looks((), 0),
         )
 

@@ -8,7 +8,6 @@ from typing import Any
 import jax
 
 from . import arguments, sampler
-from .approach import nearer
 from .bend import bent_by
 from .cache import kept_in
 from .config import Config
@@ -23,9 +22,6 @@ from .result import Run, Tuning
 from .slowest import Slowest
 from .store.claim import Claim
 from .until import Until
-
-
-APPROACH = 0.2  # of as many steps as there are transitions of warm-up, at most
 
 
 def sample(
@@ -123,9 +119,6 @@ def sample(
     key_start, key_run = jax.random.split(arguments.random_key(seed))
     with nullcontext() if store is None else Claim(store) as claim:
         start = arguments.find_starts(key_start, target, chains, groups, init)
-        if init is None and preset == "default" and tuning is None:
-            most = int(APPROACH * warmup)
-            start = nearer(key_start, target, chosen.move, start, groups, most)
         given = None if tuning is None else arguments.hyperparams(tuning, target, chosen, warmup)
         plan = Plan(
             chains=chains,
@@ -137,7 +130,9 @@ def sample(
             superchains=groups,
             keep=keep,
             tuned=tuning is not None,
-            origin=start.origin,
+            num_replaced=start.num_replaced,
+            replaced_for=start.why,
+            one_start=start.all_one,
             straighten=learns,
         )
         bend = arguments.given_bend(tuning, target, coordinates, criterion)
@@ -146,7 +141,6 @@ def sample(
         state = sampler.init(key_run, sampled, chosen, x, warmup, given)
         course, interrupt = plan.course(target, chosen, state, progress), Interrupt()
         course.bend = bend
-        course.warming.gradients += start.num_steps
         kept = num_kept(least, thin) if keep == "draws" else 0
         too_much = arguments.too_much(target, chosen, chains, course.buffer.slots, kept)
         if too_much is not None:

@@ -1,6 +1,5 @@
 """Where chains begin, and the check that they can."""
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -20,33 +19,18 @@ class InitializationError(ValueError):
     """No usable starting point was found."""
 
 
-@dataclass(frozen=True)
-class Origin:
-    """What a run remembers of where its chains began."""
-
-    num_replaced: int  # starting points
-    replaced_for: str  # what was wrong with the first of them
-    num_steps: int  # that chains had gone before warm-up
-    num_behind: int  # chains that had not come near the others then
-    one_start: bool  # shared by all chains
-
-
 class Starts(NamedTuple):
     """Starting points with finite density and gradient, and how many had to be replaced."""
 
     x: Positions
     num_replaced: int
     why: str = ""  # the first of these was, in words
-    num_steps: int = 0  # that chains have gone from where they were found
-    num_behind: int = 0  # chains that were left behind on the way, and are where others are
 
     @property
-    def origin(self) -> Origin:
-        """Without the points."""
+    def all_one(self) -> bool:
+        """Whether chains share one point."""
         x = np.asarray(self.x)
-        return Origin(
-            self.num_replaced, self.why, self.num_steps, self.num_behind, bool((x == x[0]).all())
-        )
+        return bool((x == x[0]).all())
 
 
 def find(

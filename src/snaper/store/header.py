@@ -14,7 +14,7 @@ from .layout import Layout
 from .plain import encode
 from .tree import flatten
 
-FORMAT = 9
+FORMAT = 8
 _NAMES = "format around target dims coords config specs shared named attributes".split()
 
 

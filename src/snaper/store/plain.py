@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import adapt, clock, config, criteria, hmc, jitter, nuts, plan, slowest, starts, until
+from .. import adapt, clock, config, criteria, hmc, jitter, nuts, plan, slowest, until
 
 _PARTS = {
     name: part
-    for module in (adapt, clock, config, criteria, hmc, jitter, nuts, plan, slowest, starts, until)
+    for module in (adapt, clock, config, criteria, hmc, jitter, nuts, plan, slowest, until)
     for name, part in vars(module).items()
     if isinstance(part, type) and is_dataclass(part)
 }

@@ -23,7 +23,6 @@ def find(facts: Facts) -> list[Finding]:
 def _until_sampling(facts: Facts) -> Iterator[Finding]:
     yield from ended.interrupted(facts)
     yield from starts.replaced(facts)
-    yield from starts.behind(facts)
     yield from starts.few_chains(facts)
     yield from starts.one_start(facts)
     yield from lost.reseeded(facts)

@@ -38,8 +38,6 @@ class Facts:
     lp: np.ndarray  # per chain, mean over sampling
     resolution: float  # of the log density, in its own units
     replaced_for: str = ""  # what was wrong with the first of them
-    num_steps: int = 0  # that chains had gone before warm-up
-    num_behind: int = 0  # chains that had not come near the others then
     one_start: bool = False  # shared by all chains
     held_short: bool = False  # steps, by the trajectory's length and not by acceptance
     flat: np.ndarray = field(default_factory=_none)  # which coordinates no chain felt a gradient in

@@ -19,18 +19,6 @@ def replaced(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def behind(facts: Facts) -> Iterator[Finding]:
-    """Chains that did not find the bulk from where they began."""
-    if facts.num_behind:
-        yield Finding(
-            "behind",
-            f"{facts.num_behind} of {facts.num_chains} chains were still far below the others in "
-            f"log density {facts.num_steps} steps from dispersed starts, and warmed up from where "
-            "others were: give init= points to look for a mode there.",
-            "note",
-        )
-
-
 def few_chains(facts: Facts) -> Iterator[Finding]:
     """Too few to learn from, or to tell by whether they agree."""
     if facts.num_chains >= FEW_CHAINS:
