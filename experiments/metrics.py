@@ -21,8 +21,10 @@ from snaper import chunk, criteria, sampler, targets
 from snaper.config import Config, preset
 from snaper.diagnostics import ess
 
+from .paper import fused
 from .paper.batch import SEEDS_OF_ONE
 from .paper.cells import machine
+from .paper.problems import has_kernel
 from .paper.settings import Shared
 
 VARIANTS = {
@@ -90,7 +92,8 @@ def measure(
 ) -> dict:
     """One row: many seeds of one variant, as many at once as are asked for."""
     began = time.perf_counter()
-    target, chosen = targets.get(name), config(variant)
+    target = fused.TARGETS[name]() if has_kernel(name) else targets.get(name)
+    chosen = config(variant)
     options = chunk.COMMAND_BUFFERS if jax.default_backend() == "gpu" else None
     advance = partial(jax.jit(_advance, static_argnums=0, compiler_options=options), chosen, target)
     columns: dict[str, list] = {}
@@ -110,6 +113,7 @@ def measure(
         **columns,
         "seconds": round(time.perf_counter() - began, 1),
         **machine(),
+        **({"kernels": fused.fingerprint()} if has_kernel(name) else {}),
     }
 
 
