@@ -1,6 +1,6 @@
 """The outcome of a run: draws by name, statistics, what was learnt, what went wrong."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import jax
@@ -14,7 +14,7 @@ from .diagnostics.certificate import Certificate, Untold
 from .diagnostics.ess import ess_of_squares
 from .diagnostics.findings import Finding
 from .diagnostics.moments import Moments, Named
-from .diagnostics.summary import Summary, of_moments, summarise
+from .diagnostics.summary import Summary, heading, of_moments, summarise
 from .metric import from_array
 from .sampler import State
 from .target import Target
@@ -95,9 +95,18 @@ class Run:
     stopped: Stopped
     superchains: int | None  # chains of one superchain are neighbours
     keep: str  # "draws" or "moments"
-    state: State = field(repr=False)
-    watch: Watch = field(repr=False)
-    scalar: np.ndarray | None = field(repr=False)  # the criterion's, [chain, draw], if kept
+    state: State
+    watch: Watch
+    scalar: np.ndarray | None  # the criterion's, [chain, draw], if kept
+
+    def __repr__(self) -> str:
+        """In one line: the arrays would fill a screen."""
+        num_chains, num_kept = self.unconstrained.shape[:2]
+        num_draws = num_kept if self.keep == "draws" else self.stopped.draws
+        costs = heading(num_chains, num_draws, self.num_gradients, self.seconds)
+        told = f"{len(self.findings)} in run.findings" if self.findings else "no findings"
+        ended = "interrupted; " if self.interrupted else ""
+        return f"Run({costs}; {ended}{told}; see run.summary())"
 
     @cached_property
     def draws(self) -> dict[str, np.ndarray]:

@@ -144,6 +144,12 @@ def test_summary_is_a_table(run):
     assert [line[2:] for line in lines[5:]] == told
 
 
+def test_a_run_is_shown_in_one_line(run):
+    shown, heading = repr(run), str(run.summary()).splitlines()[0]
+    told = f"{len(run.findings)} in run.findings" if run.findings else "no findings"
+    assert shown == f"Run({heading}; {told}; see run.summary())"
+
+
 def test_findings_are_printed(capsys):
     run = snaper.sample(normal_model(), **{**SIZES, "warmup": 0, "draws": 20})
     assert "no-warmup" in [finding.topic for finding in run.findings]

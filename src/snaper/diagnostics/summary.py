@@ -77,7 +77,7 @@ def summarise(
         names,
         tuple(columns),
         table,
-        _heading(num_chains, num_draws, num_gradients, seconds),
+        heading(num_chains, num_draws, num_gradients, seconds),
         findings,
     )
     summary.notes.extend(_notes(summary, num_draws, estimators.note))
@@ -99,12 +99,18 @@ def of_moments(
         moments.coordinates,
         tuple(columns),
         np.stack([*columns.values()], axis=1).astype(float),
-        _heading(num_chains, moments.num_draws, num_gradients, seconds) + "; unconstrained",
+        heading(num_chains, moments.num_draws, num_gradients, seconds) + "; unconstrained",
         findings,
     )
 
 
-def _heading(num_chains, num_draws, num_gradients, seconds) -> str:
+def heading(
+    num_chains: int,
+    num_draws: int,
+    num_gradients: tuple[int, int],
+    seconds: tuple[float, float],
+) -> str:
+    """What a run came to, in a line."""
     return (
         f"{num_chains} chains x {num_draws} draws; gradients {num_gradients[0]} + "
         f"{num_gradients[1]}; {seconds[0]:.1f} + {seconds[1]:.1f} s (warm-up + sampling)"
