@@ -39,7 +39,8 @@ MAY_IMPORT = {
     "ensemble": {"_types"},
     "jitter": {"_types"},
     "metric": {"_types"},
-    "target": {"_types"},
+    "surroundings": set(),
+    "target": {"_types", "surroundings"},
     "when": {"_types"},
     "threefry": {"_types"},
     "hmc": {"_types", "metric", "threefry"},
@@ -307,7 +308,7 @@ MAY_IMPORT = {
     },
     # Problems to sample, and those written for other packages.
     "models": {"target", "models.*"},
-    "models.*": {"_types", "target", "models.*"},
+    "models.*": {"_types", "surroundings", "target", "models.*"},
     "targets": {"_types", "target", "targets.*"},
     "targets.*": {"_types", "target", "targets.*"},
     # The command line.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from . import surroundings
 from ._types import Key, Positions, Scalar, Vector
 
 WIDTH = 2.0  # of dispersed points, to either side
@@ -87,8 +88,9 @@ class Target:
             ONE point: returns a scalar. `params` has the structure of `like`.
         like: an example of the parameters: any pytree of floating-point arrays or numbers; only
             shapes and dtypes matter.
-        data: any pytree of arrays, handed to the log density unchanged. What the function takes
-            from its surroundings instead is fixed when it is first used.
+        data: any pytree of arrays, handed to the log density unchanged. What the function reads
+            from its surroundings instead is as it was when the target was made, and where it has
+            changed since another target was, all is compiled anew.
         constraints: for parameters that do not range over all reals, a dict from the parameter's
             name to a constraint of `numpyro.distributions.constraints`. The log density is then
             written for the constrained parameters; the Jacobian of the change of variables is
@@ -129,6 +131,8 @@ class Target:
         )
         data = jax.tree.map(_array, data)
         model = _Written(data, transforms, log_density, structure, tuple(names), sample_prior)
+        free = [jax.ShapeDtypeStruct(each.unconstrained_shape, dtype) for each in parameters]
+        model = replace(model, reads=surroundings.digest(_Written.log_density, model, free))
         self._set(model, structure, parameters, dtype, _labels(dims, coords), observed or {})
 
     @classmethod
@@ -306,6 +310,7 @@ class _Written:
     structure: Any = field(metadata=STATIC)
     names: tuple[str, ...] = field(metadata=STATIC)
     prior: Callable[[Key], Any] | None = field(metadata=STATIC)
+    reads: str = field(default="", metadata=STATIC)  # the function, from its surroundings
 
     @property
     def named_data(self) -> dict[str, Any]:

@@ -323,6 +323,13 @@ def test_bad_call_is_explained_in_one_sentence(what):
     assert one_sentence(str(caught.value))
 
 
+def test_column_of_a_table_is_told_from_an_array():
+    column = pytest.importorskip("pandas").Series(Y)
+    with pytest.raises(TypeError, match=r"computes with a pandas Series.*to_numpy\(\)") as caught:
+        from_numpyro(normal, column)
+    assert one_sentence(str(caught.value))
+
+
 def mixture(y):
     share = numpyro.sample("share", dist.Beta(1, 1))
     centre = numpyro.sample("centre", dist.Normal(jnp.array([-1.0, 1.0]), 1).to_event(1))

@@ -12,7 +12,8 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Tar
     The unconstrained space is NumPyro's. Draws hold every latent and deterministic site; plates
     become dims. Arrays and floats among the arguments are data: another call with the same model
     and arrays of the same shapes compiles nothing. A model that looks at values in Python, such as
-    `len(np.unique(group))`, gets all its arguments as constants, and is compiled anew for others.
+    `len(np.unique(group))`, gets all its arguments as constants, and is compiled anew for others;
+    one that reads from its surroundings is, when what it reads there has changed.
 
     Discrete latent sites are summed out where NumPyro can do so, which takes the package funsor.
     Deterministic sites that depend on one are then, as in NumPyro, computed from a draw of it from

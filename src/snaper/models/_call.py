@@ -24,6 +24,7 @@ class Call:
     function: Callable[..., Any] = field(metadata=STATIC)
     layout: Any = field(metadata=STATIC)
     constants: tuple["_Constant | None", ...] = field(metadata=STATIC)  # None: take an array
+    reads: str = field(default="", metadata=STATIC)  # the function, from its surroundings
 
     @classmethod
     def of(

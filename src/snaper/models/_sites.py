@@ -36,9 +36,8 @@ class Sites:
 def find(call: Call) -> Sites:
     """The sites, or a word about the first that HMC cannot handle."""
     args, kwargs = call.arguments()
-    start = handlers.substitute(handlers.seed(call.function, 0), substitute_fn=_start)
-    trace = handlers.trace(start).get_trace(*args, **kwargs)
-    samples = {name: site for name, site in trace.items() if site["type"] == "sample"}
+    trace = _trace(call)
+    samples = dict(_of_type(trace, "sample"))
     unseen = {name: site for name, site in samples.items() if not site["is_observed"]}
     discrete = [name for name, site in unseen.items() if site["fn"].support.is_discrete]
     latent = {name: unseen[name] for name in sorted(unseen.keys() - set(discrete))}
@@ -72,6 +71,23 @@ def find(call: Call) -> Sites:
             if any(leaf is value for value in observed.values())
         ),
     )
+
+
+def computed(call: Call) -> dict[str, Any]:
+    """All that the model computes, be it from arguments or from its surroundings."""
+    found: dict[str, Any] = {}
+    for name, site in _trace(call).items():
+        if site["type"] in ("sample", "deterministic"):
+            found[name] = site["value"]
+        if site["type"] == "sample":
+            found[f"density of {name}"] = site["fn"].log_prob(site["value"]), site["scale"]
+    return found
+
+
+def _trace(call: Call) -> dict[str, Any]:
+    args, kwargs = call.arguments()
+    start = handlers.substitute(handlers.seed(call.function, 0), substitute_fn=_start)
+    return handlers.trace(start).get_trace(*args, **kwargs)
 
 
 def _start(site: dict[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpyro import handlers
 from numpyro.infer.util import constrain_fn, potential_energy, unconstrain_fn
 
+from .. import surroundings
 from .._types import Key, Scalar
 from ..target import STATIC, Labels, Target
 from . import _sites
@@ -32,7 +33,22 @@ def build(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> 
     try:
         return _target(Call.of(function, args, kwargs))
     except _NEEDS_VALUES:
-        return _target(Call.of(function, args, kwargs, frozen=True))
+        try:
+            return _target(Call.of(function, args, kwargs, frozen=True))
+        except _NEEDS_VALUES:
+            _refuse_series(args, kwargs)
+            raise
+
+
+def _refuse_series(args: tuple, kwargs: dict[str, Any]) -> None:
+    """Columns of tables look like arrays and are none."""
+    for value in (*args, *kwargs.values()):
+        if hasattr(value, "to_numpy"):
+            kind = f"{type(value).__module__.partition('.')[0]} {type(value).__name__}"
+            raise TypeError(
+                f"The NumPyro model computes with a {kind}, which JAX cannot: give it "
+                ".to_numpy() of that instead."
+            ) from None
 
 
 def _check_signature(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> None:
@@ -51,6 +67,7 @@ def _check_signature(function: Callable[..., Any], args: tuple, kwargs: dict[str
 
 
 def _target(call: Call) -> Target:
+    call = replace(call, reads=surroundings.digest(_sites.computed, call))
     sites = _sites.find(call)
     names = tuple(parameter.name for parameter in sites.parameters)
     depth = sites.depth if sites.discrete else None
