@@ -90,7 +90,8 @@ class Target:
             shapes and dtypes matter.
         data: any pytree of arrays, handed to the log density unchanged. What the function reads
             from its surroundings instead is as it was when the target was made, and where it has
-            changed since another target was, all is compiled anew.
+            changed since another target was, all is compiled anew. (Numbers written into an array
+            in its place may go unseen, since JAX knows arrays by identity: make another array.)
         constraints: for parameters that do not range over all reals, a dict from the parameter's
             name to a constraint of `numpyro.distributions.constraints`. The log density is then
             written for the constrained parameters; the Jacobian of the change of variables is

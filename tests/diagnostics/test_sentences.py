@@ -74,6 +74,10 @@ CASES = {
         {"flat": np.arange(5) > 2},
         "The gradient with respect to x[3], x[4] is zero where chains began and where they ended",
     ),
+    "precision": (
+        {"ends": np.float32(2e7) + 2 * np.arange(NUM_CHAINS, dtype=np.float32)[:, None] % 6},
+        "x[0] stands at 2e+07 to 2e+07 where numbers of its type are 2 apart, too coarse",
+    ),
     "constant": (
         {"mixing": judged(constant=still(7, 1))},
         "x[1] never changed in 1 of 20 chains (number 7)",
@@ -162,6 +166,9 @@ QUIET = {
     "good run": {},
     "short chains, as split R-hat judges them": {"mixing": judged(1.8, num_draws=20)},
     "no certificate": {"tightness": float("nan")},
+    "large numbers that differ enough": {"ends": 1e6 + GOOD.ends.astype(np.float32)},
+    "chains at one place": {"ends": np.full((NUM_CHAINS, 5), 1e30)},
+    "chains that overflowed": {"ends": np.full((NUM_CHAINS, 5), np.inf)},
     "few draws have no R-hat": {"mixing": judged(np.nan, num_draws=20)},
 }
 

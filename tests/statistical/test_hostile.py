@@ -209,6 +209,18 @@ def test_digits_lost_to_a_large_constant_are_told(law):
     assert "last digit is worth 12" in told and "subtract a constant" in told
 
 
+def test_places_too_far_from_zero_for_their_digits_are_told():
+    """At 3e7 single precision has every second whole number, and the target has a width of one."""
+    target = snaper.Target(offset, jnp.zeros(2, np.float32), np.full(2, 3e7, np.float32))
+    sizes = {"chains": CHAINS, "warmup": 500, "draws": 100, "progress": False}
+    told = said(snaper.sample(target, **sizes), "precision")
+    assert "subtract an offset" in told and "jax_enable_x64" in told
+
+
+def offset(x, centre):
+    return -0.5 * jnp.sum((x - centre) ** 2)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_extreme_scales_are_sampled_in_either_precision(dtype):
     assert correct(sample("scales", dtype, warmup=1000), *KNOWN["scales"])

@@ -112,6 +112,37 @@ def test_few_chains_and_short_runs_stay_safe():
         assert steps(found) < 1.5 * steps(DIAGONAL)
 
 
+def test_directions_that_few_chains_seem_to_have_are_left_out():
+    """Of a target without any, whose gradients do not tell so: they vary half as much as those of a
+    Gaussian along where points happen to be, so that what few points say must not count.
+    """
+    x = np.random.default_rng(2).normal(size=(40, 2, DIM))
+    ones = jnp.ones(DIM)
+    plain = MomentsState(0.0 * ones, ones, ones)
+    learner = LowRankMetric(rank=RANK, least_gain=0.0)
+    state = learner.init(plain)
+    grads = np.random.default_rng(3).normal(size=x.shape)
+    for step, (points, pull) in enumerate(zip(x, grads, strict=True)):
+        now = jnp.asarray(step, jnp.int32)
+        arrays = (jnp.asarray(points), jnp.asarray(pull), jnp.ones(2), plain, now, now + 1)
+        state = learner.update(state, *arrays)
+        if bool(learner.due(DIM, now, now + 1)):
+            state = learner.renew(state, plain, now + 1)
+    assert np.all(np.abs(np.log(state.lengths)) < 0.2)
+
+
+def test_two_dimensions_have_directions_that_are_told_from_a_dense_metric():
+    learner = LowRankMetric(least_gain=0.0)
+    assert [learner.rank_in(dim) for dim in (1, 2, 3, 4, 600)] == [1, 2, 1, 2, 32]
+    for dim in (1, 2, 3):
+        ones = jnp.ones(dim)
+        plain = MomentsState(0.0 * ones, ones, ones)
+        found = learner.value(learner.init(plain), plain)
+        again = metric.from_array(jnp.asarray(found.array()))
+        assert isinstance(again, metric.LowRank)
+        np.testing.assert_allclose(again.axes, found.axes)
+
+
 @pytest.mark.parametrize("what", ["all equal", "at the mode", "overflow"])
 def test_chains_that_show_too_little_do_no_lasting_harm(what):
     batches = at_rest()

@@ -62,7 +62,8 @@ def plain(covariance: jax.Array, grad_covariance: jax.Array, lost: Scalar):
 @dataclass(frozen=True)
 class DenseMetric:
     r"""The geometric mean of Cov[x] and Cov[g]^{-1}, which for a Gaussian is its covariance however
-    little of it the chains have seen; no coordinate is narrower than what the chains show.
+    little of it the chains have seen; no coordinate is narrower than what the chains show, unless
+    that takes `least_cost` times the steps.
 
     Correlations are left out by the share exp(-n / (`caution` d)) of n chains seen, so that few
     chains give a diagonal metric; and all of them while `gain`, what they promise, is less than
@@ -78,6 +79,7 @@ class DenseMetric:
     drift_limit: float = 3.0
     caution: float = 2.0
     least_gain: float = 0.5
+    least_cost: float = 1.5
     per_doubling: float = 2.5  # up to 512 dimensions; beyond, by their root fewer
     closely: int = 128  # transitions of a run, and while what was seen is not
     enough: float = 16.0  # chains per dimension
@@ -168,14 +170,13 @@ class DenseMetric:
         """The metric that is best for what is known, and what it promises."""
         covariance, grad_covariance = state.covariances
         lost = jnp.exp(-state.worth / (self.caution * len(covariance)))
-        factor, inverse = self.combine(covariance, grad_covariance, lost)
-        wider = jnp.sqrt(jnp.maximum(1.0, jnp.diag(covariance) / jnp.sum(factor**2, axis=1)))
-        factor, inverse = factor * wider[:, None], inverse / wider
-        whitened = (
-            product(product(inverse, covariance), inverse.T),
-            product(product(factor.T, grad_covariance), factor),
-        )
-        roughness, alone = _steps(whitened, _alone(covariance, grad_covariance))
+        fitted = self.combine(covariance, grad_covariance, lost)
+        wide = _no_narrower(*fitted, covariance)
+        whitened = (_in_units(*each, covariance, grad_covariance) for each in (fitted, wide))
+        fine, rough, alone = _steps(*whitened, _alone(covariance, grad_covariance))
+        costs = rough > self.least_cost * fine
+        factor = jnp.where(costs, fitted[0], wide[0])
+        roughness = jnp.where(costs, fine, rough)
         gain = alone / roughness
         usable = jnp.all(jnp.isfinite(factor)) & jnp.isfinite(gain) & jnp.isfinite(roughness)
         new = state._replace(metric=metric.dense(factor), gain=gain, roughness=roughness)
@@ -183,6 +184,18 @@ class DenseMetric:
 
     def _pays(self, state: DenseState) -> Scalar:
         return state.gain > self.least_gain * (1.0 + state.roughness)
+
+
+def _no_narrower(factor: jax.Array, inverse: jax.Array, covariance: jax.Array):
+    """W and its inverse, every coordinate as wide as chains show it or wider."""
+    wider = jnp.sqrt(jnp.maximum(1.0, jnp.diag(covariance) / jnp.sum(factor**2, axis=1)))
+    return factor * wider[:, None], inverse / wider
+
+
+def _in_units(factor: jax.Array, inverse: jax.Array, covariance: jax.Array, grads: jax.Array):
+    """Covariances of points and of gradients in the coordinates of a metric."""
+    points = product(product(inverse, covariance), inverse.T)
+    return points, product(product(factor.T, grads), factor)
 
 
 def _width(covariance: jax.Array, grad_covariance: jax.Array) -> Vector:

@@ -64,7 +64,7 @@ class LowRankMetric:
 
     def rank_in(self, dim: int) -> int:
         """So that a metric's numbers are not as many as a dense one's."""
-        return max(min(self.rank, dim - 2), 1)
+        return min(self.rank, dim - 2 if dim > 2 else dim)
 
     def update(
         self,

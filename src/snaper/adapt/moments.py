@@ -96,7 +96,7 @@ class Moments:
 
 def of_gaussian(variance: Vector, grad_variance: Vector) -> Vector:
     """The variance at rest of one whose chains spread so, and their gradients so."""
-    return jnp.sqrt(variance / grad_variance)
+    return jnp.sqrt(variance) / jnp.sqrt(grad_variance)  # whose quotient may overflow
 
 
 def stale(running: Vector, now: Vector, weight: PerChain) -> Vector:
@@ -127,7 +127,7 @@ def _guess(x: Positions, grad: Positions, weight: PerChain) -> Vector:
     """
     spread_x, spread_grad = ensemble.spread(x, weight), ensemble.spread(grad, weight)
     safe = (spread_x > 0) & (spread_grad > 0)
-    from_spread = jnp.sqrt(spread_x / jnp.where(safe, spread_grad, 1.0))
+    from_spread = of_gaussian(spread_x, jnp.where(safe, spread_grad, 1.0))
     square = ensemble.variance(grad, jnp.zeros_like(grad[0]), weight)
     from_size = 1.0 / jnp.where(square > 0, square, 1.0)
     guess = jnp.where(safe, from_spread, from_size)

@@ -11,6 +11,8 @@ from .wording import names, span
 
 UNHEARD_OF = 1e20  # a log density
 OUTWARD = 0.85  # the share of chains pulled outward that no proper density comes near,
+COARSE = 0.3  # of the distance between chains, by which single numbers may differ,
+ENOUGH = 8  # chains that tell it
 ENOUGH_OUTWARD = 64  # among so many: once in 1e9, if each is as likely to be pulled inward
 
 
@@ -36,6 +38,24 @@ def outward(facts: Facts, mixing: Judged) -> Iterator[Finding]:
             f"The log density grows outward along {mixing.name(worst)} in "
             f"{facts.outward[worst]:.0%} of chains, which stand at {span(facts.ends, worst)}: "
             "it may have no maximum, so check its sign, and the prior.",
+        )
+
+
+def coarse(facts: Facts, mixing: Judged) -> Iterator[Finding]:
+    """Places so far from zero that numbers there are farther apart than moves should be."""
+    if facts.num_chains < ENOUGH or not facts.ends.size:
+        return
+    with np.errstate(all="ignore"):  # of what is not finite, nothing is said here
+        finest = np.spacing(np.median(np.abs(facts.ends), axis=0))
+        apart = facts.ends.std(axis=0, dtype=float)
+        share = np.where(np.ptp(facts.ends, axis=0) > 0, finest / apart, 0.0)
+    worst = int(np.argmax(np.nan_to_num(share, posinf=0.0)))
+    if share[worst] > COARSE:
+        yield Finding(
+            "precision",
+            f"{mixing.name(worst)} stands at {span(facts.ends, worst)} where numbers of its type "
+            f"are {finest[worst]:.2g} apart, too coarse for its moves: subtract an offset from it "
+            "in the model, or switch JAX to float64 (jax_enable_x64).",
         )
 
 
