@@ -170,12 +170,15 @@ class DenseMetric:
         """The metric that is best for what is known, and what it promises."""
         covariance, grad_covariance = state.covariances
         lost = jnp.exp(-state.worth / (self.caution * len(covariance)))
-        fitted = self.combine(covariance, grad_covariance, lost)
-        wide = _no_narrower(*fitted, covariance)
-        whitened = (_in_units(*each, covariance, grad_covariance) for each in (fitted, wide))
-        fine, rough, alone = _steps(*whitened, _alone(covariance, grad_covariance))
+        factor, inverse = self.combine(covariance, grad_covariance, lost)
+        wide, inverse_of_wide = _no_narrower(factor, inverse, covariance)
+        fine, rough, alone = _steps(
+            _in_units(factor, inverse, covariance, grad_covariance),
+            _in_units(wide, inverse_of_wide, covariance, grad_covariance),
+            _alone(covariance, grad_covariance),
+        )
         costs = rough > self.least_cost * fine
-        factor = jnp.where(costs, fitted[0], wide[0])
+        factor = jnp.where(costs, factor, wide)
         roughness = jnp.where(costs, fine, rough)
         gain = alone / roughness
         usable = jnp.all(jnp.isfinite(factor)) & jnp.isfinite(gain) & jnp.isfinite(roughness)
