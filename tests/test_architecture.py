@@ -90,6 +90,7 @@ MAY_IMPORT = {
     "record": {"chunk", "host", "keep", "sampler", "watch"},
     "diagnostics": set(),
     "diagnostics.stream": {"_types", "diagnostics.rhat"},
+    "diagnostics.bounds": {"_types", "target"},
     "diagnostics.pooled": {"_types", "target"},
     "diagnostics.functions": {"_types", "diagnostics.entries", "target"},
     "diagnostics.certificate": {

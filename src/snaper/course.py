@@ -11,6 +11,7 @@ from . import cores, sampler, straighten
 from .bend import Bend, bent_by, reported, straight
 from .config import Config
 from .diagnostics import certificate, findings
+from .diagnostics.bounds import at_bounds
 from .diagnostics.energy import Energy, energy
 from .diagnostics.functions import Functions
 from .interrupt import Interrupt
@@ -290,6 +291,7 @@ class Course:
             converged=stopped.rule == "converged",
             limit=_limit(self.goal, stopped),
             tightness=bound.tightness if isinstance(bound, certificate.Bound) else float("nan"),
+            at_bounds=self._at_bounds(x),
             energy=self._energy(),
         )
 
@@ -297,6 +299,11 @@ class Course:
         """Where it changes too little, and all draws are kept."""
         kept = self.sampling.kept
         return energy(kept.stats()["energy"], kept.x) if kept.x.shape[1] else None
+
+    def _at_bounds(self, ends: np.ndarray) -> dict[str, float]:
+        """Of all draws that are kept, or of where chains are."""
+        x = self.sampling.kept.x
+        return at_bounds(self.target, x.reshape(-1, x.shape[-1]) if x.shape[1] else ends)
 
     def _flat(self) -> np.ndarray:
         """Which coordinates no chain felt a gradient in, where it began and where it ended."""

@@ -62,6 +62,10 @@ CASES = {
         {"mixing": judged(1.5)},
         "The R-hat of x[2] is 1.5 after 400 draws, and chains stand at -3 to 4: look",
     ),
+    "few-draws": (
+        {"mixing": judged(1.1, ess=SIZES / 60.0)},
+        "effective sample size of x[4] is only 83, and the R-hat of x[2] is 1.1 after 400 draws",
+    ),
     "energy": (
         {"energy": Energy(0.08, 3)},
         "changes little from draw to draw (E-BFMI 0.08, where 0.3 and more is usual), as if x[3] ",
@@ -77,6 +81,10 @@ CASES = {
     "precision": (
         {"ends": np.float32(2e7) + 2 * np.arange(NUM_CHAINS, dtype=np.float32)[:, None] % 6},
         "x[0] stands at 2e+07 to 2e+07 where numbers of its type are 2 apart, too coarse",
+    ),
+    "precision, at a bound": (
+        {"at_bounds": {"a": 0.05, "p": 0.25}},
+        "p is so close to a bound in 25.0% of draws that numbers of its type do not tell how close",
     ),
     "constant": (
         {"mixing": judged(constant=still(7, 1))},
@@ -94,7 +102,7 @@ CASES = {
 def test_each_trouble_has_its_own_sentence(topic):
     changes, words = CASES[topic]
     (finding,) = findings.find(dataclasses.replace(GOOD, **changes))
-    assert finding.topic == topic and words in finding.sentence
+    assert finding.topic == topic.partition(",")[0] and words in finding.sentence
     assert one_sentence(finding.sentence)
 
 
@@ -165,6 +173,8 @@ PER_CHAIN = ("reseeded", "accept_prob", "accepted", "diverging", "lp")
 QUIET = {
     "good run": {},
     "short chains, as split R-hat judges them": {"mixing": judged(1.8, num_draws=20)},
+    "few draws that agree": {"mixing": judged(1.04, ess=SIZES / 60.0)},
+    "many draws that agree less": {"mixing": judged(1.1)},
     "no certificate": {"tightness": float("nan")},
     "large numbers that differ enough": {"ends": 1e6 + GOOD.ends.astype(np.float32)},
     "chains at one place": {"ends": np.full((NUM_CHAINS, 5), 1e30)},

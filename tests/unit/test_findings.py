@@ -135,6 +135,9 @@ def test_a_step_size_kept_short_by_few_failures_is_not_put_down_to_a_short_warm_
     assert "longer warmup" not in finding.sentence and "constraints=" in finding.sentence
     assert "(50 of 10000 diverged or left the support in warm-up)" in finding.sentence
     assert "keep the step size at 0.3; reparameterise" in finding.sentence
+    (finding,) = findings.find(dataclasses.replace(GOOD, **HIGH))
+    assert "hardly ever accepted keep the step size" in finding.sentence
+    assert " 0 of " not in finding.sentence and one_sentence(finding.sentence)
 
 
 def test_small_troubles_are_passed_over():

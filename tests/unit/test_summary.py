@@ -32,6 +32,13 @@ def test_long_tables_are_cut():
     assert len(lines) == 64 and lines[-2] == "... and 15 more"
 
 
+def test_wide_numbers_stay_apart():
+    """Of chains that hardly move, far out: long numbers of every column."""
+    far = -4.892e16 * np.arange(1.0, 5.0)[:, None] * (1.0 + 1e-9 * RNG.normal(size=(4, 50)))
+    lines = str(summary({"a": far})).splitlines()
+    assert len(lines[2].split()) == 1 + len(lines[1].split())
+
+
 def test_findings_come_last():
     table = summary({"a": RNG.normal(size=(2, 3))}, [Finding("stuck", "Nothing moved.")])
     assert str(table).splitlines()[-1] == "* Nothing moved."

@@ -205,5 +205,6 @@ def _notes(summary: Summary, num_draws: int, note: str | None) -> Iterator[str]:
 def _cell(column: str, value: float) -> str:
     if np.isnan(value):
         return f"{'-':>10}"
-    style = ".0f" if column in _COUNTS else ".3f" if column in _RATIOS else ".4g"
-    return f"{value:>10{style}}"
+    of_ratio = ".3f" if abs(value) < 1000 else ".3g"
+    style = ".0f" if column in _COUNTS else of_ratio if column in _RATIOS else ".4g"
+    return f" {value:>9{style}}"

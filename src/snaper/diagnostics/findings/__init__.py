@@ -38,6 +38,7 @@ def _sampling(facts: Facts) -> Iterator[Finding]:
     yield from steps.acceptance(facts, stuck)
     if facts.mixing is not None:
         yield from _mixing(facts, facts.mixing, stuck)
+    yield from density.cut_short(facts)
     yield from density.height(facts)
 
 

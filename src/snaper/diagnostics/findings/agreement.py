@@ -11,6 +11,8 @@ from .wording import chains, names, span
 
 APART = 1.2  # the R-hat above which chains that had time enough disagree
 TIME_ENOUGH = 100  # draws
+DOUBTFUL = 1.05  # the R-hat above which there may be too few of them:
+FEW = 200  # effective ones, whose mean errs by a fourteenth of a standard deviation
 
 
 def constant(facts: Facts, mixing: Judged, stuck: np.ndarray) -> Iterator[Finding]:
@@ -37,8 +39,8 @@ def _constant(judged: Judged, stuck: np.ndarray, check: str) -> Finding | None:
 
 
 def not_mixed(facts: Facts, mixing: Judged) -> Iterator[Finding]:
-    """Chains that had time enough and still differ, or overflowed. Where a limit ended sampling,
-    that says as much.
+    """Chains that had time enough and still differ, or overflowed, or moved so slowly that there is
+    little to go by. Where a limit ended sampling, that says as much.
     """
     if facts.limit is not None or mixing.num_draws < TIME_ENOUGH:
         return
@@ -49,6 +51,14 @@ def not_mixed(facts: Facts, mixing: Judged) -> Iterator[Finding]:
             f"The {mixing.kind} of {worst} is {rhat:.3g} after {mixing.num_draws} draws, and "
             f"chains stand at {span(facts.ends, mixing.worst_index())}: look for separate modes, "
             "or a direction that the log density hardly depends on, or draw more.",
+        )
+    elif rhat > DOUBTFUL and mixing.least()[0] < FEW:
+        size, where = mixing.least()
+        yield Finding(
+            "few-draws",
+            f"The effective sample size of {where} is only {size:.0f}, and the {mixing.kind} of "
+            f"{worst} is {rhat:.3g} after {mixing.num_draws} draws, so that means and quantiles "
+            "are rough: draw more.",
         )
     elif np.isnan(rhat) and not mixing.worst_is_constant():
         yield Finding(

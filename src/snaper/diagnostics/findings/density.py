@@ -59,6 +59,18 @@ def coarse(facts: Facts, mixing: Judged) -> Iterator[Finding]:
         )
 
 
+def cut_short(facts: Facts) -> Iterator[Finding]:
+    """Parameters whose last values before a bound are all one number."""
+    if facts.at_bounds:
+        name, share = max(facts.at_bounds.items(), key=lambda each: each[1])
+        yield Finding(
+            "precision",
+            f"{name} is so close to a bound in {share:.1%} of draws that numbers of its type do "
+            "not tell how close, which cuts this tail short: switch JAX to float64 "
+            "(jax_enable_x64), or write the model for what has no bound.",
+        )
+
+
 def height(facts: Facts) -> Iterator[Finding]:
     """Values that grow without bound, or of which too few digits are left."""
     middle = float(np.median(facts.lp))

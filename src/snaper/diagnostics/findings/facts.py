@@ -51,4 +51,5 @@ class Facts:
     unusable: float = 0.0  # share of warm-up in which the criterion was zero or not finite
     warmup_diverging: int = 0  # transitions of all chains
     tightness: float = float("nan")  # of the criterion's bound, where that can be told
+    at_bounds: dict[str, float] = field(default_factory=dict)  # share of draws, by parameter
     energy: Energy | None = None  # where it changes too little

@@ -43,10 +43,12 @@ def _kept_small(facts: Facts) -> str:
     # The harmonic mean: few chains that fail altogether outweigh all that do not.
     total = facts.num_chains * facts.warmup_done
     step_size = np.median(facts.warmup_step_size[-15:])  # of which a few are of kicks on trial
+    kept = f"keep the step size at {step_size:.2g}; reparameterise the model"
+    if facts.warmup_diverging == 0:
+        return f"few transitions that are hardly ever accepted {kept}"
     return (
         f"few transitions that fail altogether ({facts.warmup_diverging} of {total} diverged or "
-        f"left the support in warm-up) keep the step size at {step_size:.2g}; reparameterise the "
-        "model, or give constraints= for the bounds of parameters"
+        f"left the support in warm-up) {kept}, or give constraints= for the bounds of parameters"
     )
 
 
