@@ -22,7 +22,7 @@ from .result import Run, Tuning
 from .sampler import State
 from .straighten import Looks
 from .stretch import Pace, Recording, Whole, advance, survey
-from .target import Target
+from .target import NotAtHand, Target
 from .until import Count, Progress, Stopped, Until
 from .watch import Watch
 
@@ -303,7 +303,10 @@ class Course:
     def _at_bounds(self, ends: np.ndarray) -> dict[str, float]:
         """Of all draws that are kept, or of where chains are."""
         x = self.sampling.kept.x
-        return at_bounds(self.target, x.reshape(-1, x.shape[-1]) if x.shape[1] else ends)
+        try:
+            return at_bounds(self.target, x.reshape(-1, x.shape[-1]) if x.shape[1] else ends)
+        except NotAtHand:  # a run that is only looked at
+            return {}
 
     def _flat(self) -> np.ndarray:
         """Which coordinates no chain felt a gradient in, where it began and where it ended."""

@@ -18,6 +18,10 @@ STATIC = {"static": True}  # of a dataclass' field: part of the code, not of the
 _NUMERIC = frozenset("biufc")  # kinds of NumPy's dtypes
 
 
+class NotAtHand(ValueError):
+    """Asked of a target in name alone, whose log density nobody gave."""
+
+
 class Parameter(NamedTuple):
     """One named array among the parameters, and its place in the flat vector."""
 

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..target import STATIC, Labels, Parameter, Target
+from ..target import STATIC, Labels, NotAtHand, Parameter, Target
 
 
 @jax.tree_util.register_dataclass
@@ -22,7 +22,7 @@ class _Unknown:
         return self.data
 
     def _refuse(self, *_: Any) -> Any:
-        raise ValueError(
+        raise NotAtHand(
             f"The log density of {self.path} is not in the store: pass the target to snaper.load "
             "to use it."
         )
