@@ -23,7 +23,8 @@ that 90 % of resampled seeds give: where one contains 0.9, the seeds do not tell
 chosen is diagonal, as on the Gaussians, the banana, the funnel and sparse logistic regression, the
 two differ in the first transitions and in kicks only. Two numbers of seeds are of `auto` and of
 `diagonal`. The last column has the device and a fingerprint of the code that decides draws, of the
-`auto` row: rows with other fingerprints are of other states of it.
+`auto` row: rows with other fingerprints are of other states of it. Since version 0.14.0 gradients
+of three posteriors are computed by the kernels in `experiments/paper/fused/` where there is a GPU.
 """
 CRITERIA = {
     "auto": "slowest function",

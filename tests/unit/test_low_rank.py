@@ -113,8 +113,8 @@ def test_few_chains_and_short_runs_stay_safe():
 
 
 def test_directions_that_few_chains_seem_to_have_are_left_out():
-    """Of a target without any, whose gradients do not tell so: they vary half as much as those of a
-    Gaussian along where points happen to be, so that what few points say must not count.
+    """Of a target without any, whose gradients have nothing to do with where points happen to be: a
+    Gaussian's would undo what few points seem to say, and these do not.
     """
     x = np.random.default_rng(2).normal(size=(40, 2, DIM))
     ones = jnp.ones(DIM)

@@ -61,7 +61,7 @@ def test_the_same_surroundings_compile_nothing(compilations):
 
 def program(level=1.0, entry=0.0, double=False):
     """A function with programs within programs, made anew."""
-    table = np.zeros(5000).copy()
+    table = np.zeros(5000)
     table[2500] = entry
 
     def turn(total, each):
@@ -85,6 +85,6 @@ def test_digests_tell_programs_apart_and_nothing_else():
         surroundings.digest(program(level=1.0 + 1e-12), 1.0),
         surroundings.digest(program(entry=1e-30), 1.0),
         surroundings.digest(program(double=True), 1.0),
-        surroundings.digest(program(), np.ones(())[None][0] * np.float32(1)),
+        surroundings.digest(program(), np.float32(1.0)),
     }
     assert len(same) == 1 and len(others) == 4 and not same & others
