@@ -30,10 +30,12 @@ ones; *snaper* has the criterion of the paper, a diagonal metric and coordinates
 LEARNING = """### Learning the metric
 
 Seconds of a call of 1000 transitions of warm-up and 1000 draws, without compilation; of its warm-up
-alone; and of that with all that the metric's learner does done twice, on a copy, so that chains do
-the same. What it adds is the metric's share of the call. All are the fastest of so many rounds; a
-share within a point of zero, of either sign, is within what rounds differ by. *Autoregression* is a
-normal whose coordinates each remember the one before, where the metric is of low rank.
+alone; and of that with all that the metric's learner does done twice, one after the other, on a
+copy of its state, so that chains do the same. What it adds is the metric's share of the call. All
+are the fastest of so many rounds; a share within a point of zero, of either sign, is within what
+rounds differ by. *Autoregression* is a normal whose coordinates each remember the one before, where
+the metric is of low rank. Where a share is said to be the least, both may have been done beside
+each other.
 """
 CORES = """### Cores
 
@@ -101,7 +103,7 @@ def learning(cells: list[dict]) -> str:
             f"{min(cell['run_seconds']):.3g}",
             f"{min(cell['warmup_seconds']):.3g}",
             f"{min(cell['twice_seconds']):.3g}",
-            f"{100 * cell['share']:.1f} %",
+            ("" if cell.get("in_turn") else "at least ") + f"{100 * cell['share']:.1f} %",
         ]
         for cell in cells
     ]
