@@ -140,8 +140,15 @@ def test_a_step_size_kept_short_by_few_failures_is_not_put_down_to_a_short_warm_
     assert " 0 of " not in finding.sentence and one_sentence(finding.sentence)
 
 
+def test_few_divergences_are_told_with_weaker_words():
+    (few,) = findings.find(dataclasses.replace(GOOD, diverging=one(3)))
+    (many,) = findings.find(dataclasses.replace(GOOD, diverging=one(30)))
+    assert "3 of 20000 transitions (0.015%)" in few.sentence and "may hold too few" in few.sentence
+    assert "are missed" in many.sentence
+
+
 def test_small_troubles_are_passed_over():
-    assert topics(diverging=one(20)) == []
+    assert topics(diverging=one(2)) == []
     assert topics(capped=10) == []
     assert topics(warmup_step_size=settling(1.4)) == []
     assert topics(accept_prob=np.full(NUM_CHAINS, 0.7)) == []

@@ -7,16 +7,20 @@ from ..judged import Judged
 from .facts import Facts
 from .finding import Finding
 
+RARE = 1e-4  # share of transitions that may fail before anything is said: most targets have none
+OFTEN = 1e-3
+
 
 def divergences(facts: Facts) -> Iterator[Finding]:
     """Transitions that failed there."""
     total = facts.num_chains * facts.draws_done
     failed = int(facts.diverging.sum())
-    if failed > 0.001 * total:
+    if failed > RARE * total:
+        missed = "are missed" if failed > OFTEN * total else "may hold too few draws"
         yield Finding(
             "divergences",
-            f"{failed} of {total} transitions ({failed / total:.1%}) diverged or left "
-            "the support, so regions of high curvature or its edges are missed: reparameterise the "
+            f"{failed} of {total} transitions ({100 * failed / total:.2g}%) diverged or left "
+            f"the support, so regions of high curvature or its edges {missed}: reparameterise the "
             "model, give constraints= for its bounds, or raise target_accept=.",
         )
 
