@@ -92,6 +92,7 @@ MAY_IMPORT = {
     "diagnostics.stream": {"_types", "diagnostics.rhat"},
     "diagnostics.bounds": {"_types", "target"},
     "diagnostics.pooled": {"_types", "target"},
+    "diagnostics.slope": {"hmc", "sampler", "target"},
     "diagnostics.functions": {"_types", "diagnostics.entries", "target"},
     "diagnostics.certificate": {
         "_types",

@@ -14,6 +14,7 @@ from .diagnostics import certificate, findings
 from .diagnostics.bounds import at_bounds
 from .diagnostics.energy import Energy, energy
 from .diagnostics.functions import Functions
+from .diagnostics.slope import unexplained
 from .interrupt import Interrupt
 from .keep import Draws, Nothing, Statistics
 from .progress import Display, Snapshot
@@ -292,6 +293,7 @@ class Course:
             limit=_limit(self.goal, stopped),
             tightness=bound.tightness if isinstance(bound, certificate.Bound) else float("nan"),
             at_bounds=self._at_bounds(x),
+            unexplained=self._unexplained(x),
             energy=self._energy(),
         )
 
@@ -307,6 +309,13 @@ class Course:
             return at_bounds(self.target, x.reshape(-1, x.shape[-1]) if x.shape[1] else ends)
         except NotAtHand:  # a run that is only looked at
             return {}
+
+    def _unexplained(self, ends: np.ndarray) -> np.ndarray:
+        """What gradients leave unexplained, next to where chains are."""
+        try:
+            return unexplained(self.target, ends)
+        except NotAtHand:
+            return np.zeros(len(ends))
 
     def _flat(self) -> np.ndarray:
         """Which coordinates no chain felt a gradient in, where it began and where it ended."""

@@ -57,6 +57,16 @@ GOOD = findings.Facts(
 )
 
 
+def one_off(chain: int, amount: float) -> np.ndarray:
+    return np.where(np.arange(NUM_CHAINS) == chain, amount, 1e-4)
+
+
+def far_out(chain: int, coordinate: int) -> np.ndarray:
+    ends = np.random.default_rng(0).normal(size=(NUM_CHAINS, 5)).astype(np.float32)
+    ends[chain, coordinate] = 9.0
+    return ends
+
+
 CASES = {
     "not-mixed": (
         {"mixing": judged(1.5)},
@@ -85,6 +95,15 @@ CASES = {
     "precision, at a bound": (
         {"at_bounds": {"a": 0.05, "p": 0.25}},
         "p is so close to a bound in 25.0% of draws that numbers of its type do not tell how close",
+    ),
+    "precision, of one place": (
+        {"unexplained": one_off(3, 0.42), "ends": far_out(3, 2)},
+        "In 1 of 20 chains (number 3) the log density changes by up to 0.42 more or less than its "
+        "gradient says, over a tiny move from x[2] = 9: digits are lost there, so switch JAX",
+    ),
+    "precision, whatever the digits": (
+        {"unexplained": one_off(3, 0.42), "ends": far_out(3, 2).astype(float)},
+        "from x[2] = 9: look for jumps",
     ),
     "constant": (
         {"mixing": judged(constant=still(7, 1))},
@@ -179,6 +198,7 @@ QUIET = {
     "large numbers that differ enough": {"ends": 1e6 + GOOD.ends.astype(np.float32)},
     "chains at one place": {"ends": np.full((NUM_CHAINS, 5), 1e30)},
     "chains that overflowed": {"ends": np.full((NUM_CHAINS, 5), np.inf)},
+    "rounding that harms nobody": {"unexplained": one_off(3, 0.2)},
     "few draws have no R-hat": {"mixing": judged(np.nan, num_draws=20)},
 }
 

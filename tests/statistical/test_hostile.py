@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import errors_off, one_sentence
+from jax.scipy.special import gammaln
 
 import snaper
 
@@ -43,6 +44,20 @@ def basin(x):
     """A normal, and far below it a wide flat basin that chains cannot leave."""
     flat = -1000.0 - 1e-3 * jnp.sum((x - 500.0) ** 2)
     return jnp.where(x[0] < 200.0, normal(x), flat)
+
+
+COUNTS = np.random.default_rng(0).poisson(3.0, 200).astype(float)
+
+
+def counts(x):
+    """Of a negative binomial, which are as good as Poisson: of differences between its terms single
+    precision has no digits left where exp(-2 x[0]) is large.
+    """
+    width, mean = jnp.exp(x[0]), jnp.exp(x[1])
+    shape, values = width**-2.0, jnp.asarray(COUNTS, x.dtype)
+    each = gammaln(shape + values) - gammaln(shape) + shape * jnp.log(shape / (shape + mean))
+    each += values * jnp.log(mean / (shape + mean))
+    return jnp.sum(each) + normal(width[None]) + x[0] - x[1] ** 2 / 8.0
 
 
 LAWS = {
@@ -75,6 +90,7 @@ LAWS = {
     "Cauchy": lambda x: -jnp.sum(jnp.log1p(x**2)),
     "Student-t 2": lambda x: -1.5 * jnp.sum(jnp.log1p(0.5 * x**2)),
     "basin": basin,
+    "counts": counts,
 }
 
 
@@ -219,6 +235,12 @@ def test_places_too_far_from_zero_for_their_digits_are_told():
 
 def offset(x, centre):
     return -0.5 * jnp.sum((x - centre) ** 2)
+
+
+def test_digits_lost_in_one_place_are_told_where_it_is():
+    """Chains stand where rounding made places for them, in each of eight runs."""
+    told = said(sample("counts", np.float32, warmup=1000), "precision")
+    assert "over a tiny move from x[0] = -" in told and "jax_enable_x64" in told
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

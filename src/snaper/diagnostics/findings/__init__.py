@@ -46,6 +46,7 @@ def _mixing(facts: Facts, mixing: Judged, stuck: np.ndarray) -> Iterator[Finding
     yield from agreement.constant(facts, mixing, stuck)
     yield from density.flat(facts, mixing)
     yield from density.coarse(facts, mixing)
+    yield from density.rounded(facts, mixing)
     yield from density.outward(facts, mixing)
     yield from ended.limit(facts, mixing)
     yield from agreement.not_mixed(facts, mixing)

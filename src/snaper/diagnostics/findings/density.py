@@ -7,12 +7,13 @@ import numpy as np
 from ..judged import Judged
 from .facts import Facts
 from .finding import Finding
-from .wording import names, span
+from .wording import chains, names, span
 
 UNHEARD_OF = 1e20  # a log density
 OUTWARD = 0.85  # the share of chains pulled outward that no proper density comes near,
 COARSE = 0.3  # of the distance between chains, by which single numbers may differ,
 ENOUGH = 8  # chains that tell it
+NOT_EXPLAINED = 0.3  # of a log density: errors that acceptance suffers from
 ENOUGH_OUTWARD = 64  # among so many: once in 1e9, if each is as likely to be pulled inward
 
 
@@ -57,6 +58,31 @@ def coarse(facts: Facts, mixing: Judged) -> Iterator[Finding]:
             f"are {finest[worst]:.2g} apart, too coarse for its moves: subtract an offset from it "
             "in the model, or switch JAX to float64 (jax_enable_x64).",
         )
+
+
+def rounded(facts: Facts, mixing: Judged) -> Iterator[Finding]:
+    """Chains where the log density does not change as its gradient says."""
+    off = facts.unexplained > NOT_EXPLAINED
+    if not off.any() or facts.resolution > NOT_EXPLAINED:
+        return
+    worst = int(np.argmax(facts.unexplained))
+    with np.errstate(all="ignore"):
+        away = np.abs(facts.ends[worst] - np.median(facts.ends, axis=0))
+        place = int(np.argmax(np.nan_to_num(away / facts.ends.std(axis=0, dtype=float))))
+    single = facts.ends.dtype == np.float32
+    remedy = (
+        "digits are lost there, so switch JAX to float64 (jax_enable_x64), or write the model so "
+        "that large terms do not cancel"
+        if single
+        else "look for jumps, for a gradient of your own that is not its slope, and for large "
+        "terms that cancel"
+    )
+    yield Finding(
+        "precision",
+        f"In {chains(off)} the log density changes by up to {facts.unexplained[worst]:.2g} more "
+        "or less than its gradient says, over a tiny move from "
+        f"{mixing.name(place)} = {facts.ends[worst, place]:.3g}: {remedy}.",
+    )
 
 
 def cut_short(facts: Facts) -> Iterator[Finding]:

@@ -52,4 +52,5 @@ class Facts:
     warmup_diverging: int = 0  # transitions of all chains
     tightness: float = float("nan")  # of the criterion's bound, where that can be told
     at_bounds: dict[str, float] = field(default_factory=dict)  # share of draws, by parameter
+    unexplained: np.ndarray = field(default_factory=_none)  # by gradients, per chain
     energy: Energy | None = None  # where it changes too little
