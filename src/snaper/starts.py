@@ -13,6 +13,7 @@ from .target import Target
 
 ATTEMPTS = 100
 PRIOR_DRAWS = 256
+OFF, TINY = 0.05, 1e-6  # what rounding may do to a given value, and to one that is next to zero
 
 
 class InitializationError(ValueError):
@@ -119,9 +120,9 @@ def _flatten(target: Target, num_chains: int, init: Any, each: str) -> np.ndarra
         ) from None
     shapes = [parameter.shape for parameter in target.parameters]
     if [leaf.shape for leaf in leaves] == shapes:
-        return np.asarray(target.flatten(init))
+        return _inside(target, [leaf[None] for leaf in leaves])[0]
     if [leaf.shape for leaf in leaves] == [(num_chains, *shape) for shape in shapes]:
-        return np.asarray(jax.vmap(target.flatten)(jax.tree.map(jnp.asarray, init)))
+        return _inside(target, leaves)
     wrong = next(
         name for name, leaf, shape in zip(names, leaves, shapes, strict=True) if leaf.shape != shape
     )
@@ -129,6 +130,28 @@ def _flatten(target: Target, num_chains: int, init: Any, each: str) -> np.ndarra
         f"init[{wrong!r}] has a shape that fits neither one point nor one for each of "
         f"{num_chains} {each}s."
     )
+
+
+def _inside(target: Target, leaves: list[np.ndarray]) -> np.ndarray:
+    """Flat vectors of parameters [point, ...] that are in their supports."""
+    x, became = jax.tree.map(np.asarray, _and_back(target, leaves))
+    for parameter, given in zip(target.parameters, leaves, strict=True):
+        there = became.get(parameter.name, given)
+        off = np.abs(there - given) > OFF * np.abs(given) + TINY
+        if off.any():  # not where either is NaN: that is told of the log density there
+            first = int(np.flatnonzero(off.reshape(len(off), -1).any(axis=1))[0])
+            raise ValueError(
+                f"init[{parameter.name!r}] = {_short(given[first])} is outside of its support: "
+                f"the model would take it for {_short(there[first])}, so give that, or another "
+                "inside."
+            )
+    return x
+
+
+@jax.jit
+def _and_back(target: Target, leaves: list[jax.Array]) -> tuple[jax.Array, dict[str, jax.Array]]:
+    x = jax.vmap(lambda leaves: target.flatten(target.structured(leaves)))(leaves)
+    return x, jax.vmap(target.constrain)(x)
 
 
 def _complaint(target: Target, chains: Chains, bad: np.ndarray, dispersed: bool, each: str) -> str:

@@ -225,6 +225,10 @@ class Target:
         """The arrays of parameters structured like `like`, in the order of `parameters`."""
         return self._structure.flatten_up_to(params)
 
+    def structured(self, leaves: list[Any]) -> Any:
+        """Parameters structured like `like`, of such arrays."""
+        return self._structure.unflatten(leaves)
+
     def flatten(self, params: Any) -> Vector:
         """The flat unconstrained vector of parameters shaped like `like`."""
         values = []

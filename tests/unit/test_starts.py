@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import normal_model, one_sentence
+from numpyro.distributions import constraints
 
 import snaper
 from snaper import Target, starts
@@ -173,4 +174,23 @@ def test_failure_comes_before_the_sampler_is_compiled(compilations):
 def test_bad_init_is_named_in_one_sentence(init, kind, message):
     with pytest.raises(kind, match=message) as caught:
         starts.find(KEY, normal_model(), NUM_CHAINS, init)
+    assert one_sentence(str(caught.value))
+
+
+def shares():
+    like = {"share": np.full(3, 1 / 3), "free": 0.0}
+    return snaper.Target(lambda p: -(p["free"] ** 2), like, None, {"share": constraints.simplex})
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_a_point_outside_of_a_support_is_refused(each):
+    """Where a transformation would make another of it without a word."""
+    points = {"share": np.tile([0.2, 0.3, 0.5], (NUM_CHAINS, 1)), "free": np.zeros(NUM_CHAINS)}
+    inside, outside = points, {**points, "share": points["share"] * [[1.0, 1.0, 3.0]]}
+    if not each:
+        inside, outside = ({k: v[0] for k, v in one.items()} for one in (inside, outside))
+    starts.find(KEY, shares(), NUM_CHAINS, inside)
+    message = r"init\['share'\] = \[0.2, 0.3, 1.5\] is outside of its support: the model would"
+    with pytest.raises(ValueError, match=message) as caught:
+        starts.find(KEY, shares(), NUM_CHAINS, outside)
     assert one_sentence(str(caught.value))
