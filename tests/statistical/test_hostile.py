@@ -120,6 +120,24 @@ def topics(run):
     return {finding.topic for finding in run.findings}
 
 
+def loops(x):
+    """A normal summed up by two loops, which do not need each other, and a branch in each."""
+
+    def turn(total, entry):
+        outside = jnp.abs(entry) > 1.0
+        return total - jax.lax.cond(outside, lambda e: e**2, lambda e: e * e, entry) / 2, None
+
+    first, second = (jax.lax.scan(turn, jnp.zeros((), x.dtype), half)[0] for half in (x[:3], x[3:]))
+    return first + second
+
+
+def test_loops_beside_each_other_come_to_an_end():
+    """Which a device may run at the same time."""
+    target = snaper.Target(loops, np.zeros(6, np.float32))
+    run = snaper.sample(target, chains=CHAINS, warmup=300, draws=300, progress=False)
+    assert correct(run, 0.0, 1.0)
+
+
 JUMP = np.sqrt(2.0 / np.pi) * np.tanh(0.5)
 HALF = np.sqrt(np.pi / 2.0)  # of a normal's mass, on one side of a plateau
 KNOWN = {
