@@ -326,6 +326,16 @@ def test_where_nothing_pulls_nothing_is_rough():
     assert straighten.plain_roughness(np.eye(3), np.zeros((3, 3))) == -np.inf
 
 
+def test_coordinates_without_a_place_for_a_chain_are_not_gone_on_in(group, learnt, monkeypatch):
+    steep = jax.tree.map(lambda leaf: leaf * 1e6 if leaf.dtype.kind == "f" else leaf, learnt)
+    learn = straighten.learn
+    monkeypatch.setattr(
+        straighten, "learn", lambda *args, **kwargs: learn(*args, **kwargs)._replace(bend=steep)
+    )
+    run = snaper.sample(group, seed=1, **SIZES)
+    assert run.tuning.bend is None and np.isfinite(run.stats["lp"]).all()
+
+
 def test_coordinates_that_leave_the_numbers_are_not_taken():
     """A width that jumps where another coordinate changes its sign."""
 

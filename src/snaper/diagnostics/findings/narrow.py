@@ -19,7 +19,7 @@ def divergences(facts: Facts) -> Iterator[Finding]:
         missed = "are missed" if failed > OFTEN * total else "may hold too few draws"
         yield Finding(
             "divergences",
-            f"{failed} of {total} transitions ({100 * failed / total:.2g}%) diverged or left "
+            f"{failed} of {total} transitions ({100 * failed / total:.3g}%) diverged or left "
             f"the support, so regions of high curvature or its edges {missed}: reparameterise the "
             "model, give constraints= for its bounds, or raise target_accept=.",
         )
