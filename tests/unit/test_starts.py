@@ -177,20 +177,48 @@ def test_bad_init_is_named_in_one_sentence(init, kind, message):
     assert one_sentence(str(caught.value))
 
 
-def shares():
-    like = {"share": np.full(3, 1 / 3), "free": 0.0}
-    return snaper.Target(lambda p: -(p["free"] ** 2), like, None, {"share": constraints.simplex})
+def of_kind(constraint, value):
+    """A target of one parameter, in the default precision of JAX."""
+    like = {"a": np.zeros_like(value), "free": 0.0}
+    return snaper.Target(lambda p: -(p["free"] ** 2), like, None, {"a": constraint})
+
+
+SQUARE = np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])
+INSIDE = {  # of each, single precision makes another number that is next to it
+    "near the middle of an interval": (constraints.interval(-1e4, 1e4), 1e-3),
+    "far from a bound": (constraints.greater_than(-1000.0), 1e-4),
+    "ordered": (constraints.ordered_vector, np.array([-50.0, 0.0, 50.0, 100.0])),
+    "adding up to zero": (constraints.zero_sum(1), np.array([300.0, 0.0, -100.0, -200.0])),
+    "covariance": (constraints.positive_definite, 1e4 * SQUARE),
+    "correlations": (constraints.corr_matrix, SQUARE),
+    "small shares": (constraints.simplex, np.array([1e-7, 1e-4, 1.0 - 1e-4 - 1e-7])),
+    "rounded shares": (constraints.simplex, np.array([0.33, 0.33, 0.33])),
+    "rounded up": (constraints.simplex, np.array([0.13, 0.26, 0.63])),
+}
+
+
+@pytest.mark.parametrize("what", INSIDE)
+def test_points_inside_of_a_support_are_taken(what):
+    constraint, value = INSIDE[what]
+    with jax.enable_x64(False):
+        init = {"a": np.asarray(value), "free": 0.0}
+        starts.find(KEY, of_kind(constraint, np.asarray(value)), NUM_CHAINS, init)
+
+
+OUTSIDE = {  # and a transformation would make another point of it without a word
+    "shares": (constraints.simplex, np.array([0.2, 0.3, 1.5]), "1.5"),
+    "sum": (constraints.zero_sum(1), np.array([1.0, 0.0, 0.0]), ""),
+}
 
 
 @pytest.mark.parametrize("each", [False, True])
-def test_a_point_outside_of_a_support_is_refused(each):
-    """Where a transformation would make another of it without a word."""
-    points = {"share": np.tile([0.2, 0.3, 0.5], (NUM_CHAINS, 1)), "free": np.zeros(NUM_CHAINS)}
-    inside, outside = points, {**points, "share": points["share"] * [[1.0, 1.0, 3.0]]}
-    if not each:
-        inside, outside = ({k: v[0] for k, v in one.items()} for one in (inside, outside))
-    starts.find(KEY, shares(), NUM_CHAINS, inside)
-    message = r"init\['share'\] = \[0.2, 0.3, 1.5\] is outside of its support: the model would"
+@pytest.mark.parametrize("what", OUTSIDE)
+def test_a_point_outside_of_a_support_is_refused(what, each):
+    constraint, value, entry = OUTSIDE[what]
+    init = {"a": value, "free": 0.0}
+    if each:
+        init = {"a": np.tile(value, (NUM_CHAINS, *[1] * value.ndim)), "free": np.zeros(NUM_CHAINS)}
+    message = rf"init\['a'\] is outside of its support at \[.*: for its entry of {entry}"
     with pytest.raises(ValueError, match=message) as caught:
-        starts.find(KEY, shares(), NUM_CHAINS, outside)
+        starts.find(KEY, of_kind(constraint, value), NUM_CHAINS, init)
     assert one_sentence(str(caught.value))

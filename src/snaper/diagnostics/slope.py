@@ -9,7 +9,7 @@ from ..target import Target
 
 MOVE = 1e-3  # of the distance between chains
 SHORTER = 4.0  # times is the second move: a bend of the density leaves 64 times less unexplained,
-LESS = 16.0  # rounding as much as before, and a wrong gradient a quarter
+LESS = 16.0  # and rounding as much as before
 
 
 def unexplained(target: Target, x: np.ndarray) -> np.ndarray:
@@ -18,9 +18,17 @@ def unexplained(target: Target, x: np.ndarray) -> np.ndarray:
     """
     here = evaluate(target, jnp.asarray(x))
     with np.errstate(all="ignore"):
-        aside = np.random.default_rng(0).choice([-1.0, 1.0], x.shape) * x.std(axis=0, dtype=float)
+        aside = np.random.default_rng(0).choice([-1.0, 1.0], x.shape) * _apart(x)
         far, near = (_left(target, here, aside * MOVE / times) for times in (1.0, SHORTER))
         return np.where(near * LESS > far, near, 0.0)
+
+
+def _apart(x: np.ndarray) -> np.ndarray:
+    """By how much chains differ, [dim], whatever a few do: half of what half of them span."""
+    sound = x[np.isfinite(x).all(axis=1)].astype(float)
+    if not len(sound):
+        return np.zeros(x.shape[1])
+    return np.diff(np.quantile(sound, [0.25, 0.75], axis=0), axis=0)[0] / 2
 
 
 def _left(target: Target, here: Chains, move: np.ndarray) -> np.ndarray:

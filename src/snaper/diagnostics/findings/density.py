@@ -13,6 +13,7 @@ UNHEARD_OF = 1e20  # a log density
 OUTWARD = 0.85  # the share of chains pulled outward that no proper density comes near,
 COARSE = 0.3  # of the distance between chains, by which single numbers may differ,
 ENOUGH = 8  # chains that tell it
+TOO_COARSE = 0.1  # the last digit of a log density
 NOT_EXPLAINED = 0.3  # of a log density: errors that acceptance suffers from
 ENOUGH_OUTWARD = 64  # among so many: once in 1e9, if each is as likely to be pulled inward
 
@@ -63,26 +64,28 @@ def coarse(facts: Facts, mixing: Judged) -> Iterator[Finding]:
 def rounded(facts: Facts, mixing: Judged) -> Iterator[Finding]:
     """Chains where the log density does not change as its gradient says."""
     off = facts.unexplained > NOT_EXPLAINED
-    if not off.any() or facts.resolution > NOT_EXPLAINED:
-        return
+    if off.any() and facts.resolution <= TOO_COARSE:
+        remedy = "look for large terms that cancel, and for jumps"
+        if facts.ends.dtype == np.float32:
+            remedy = f"switch JAX to float64 (jax_enable_x64), or {remedy}"
+        yield Finding(
+            "precision",
+            f"In {chains(off)} the log density departs by up to {facts.unexplained.max():.2g} from "
+            f"what its gradient says of a tiny move{_place(facts, mixing, off)}, as if digits were "
+            f"lost: {remedy}.",
+        )
+
+
+def _place(facts: Facts, mixing: Judged, off: np.ndarray) -> str:
+    """Where these chains are and no others, if there is such a place."""
     worst = int(np.argmax(facts.unexplained))
     with np.errstate(all="ignore"):
-        away = np.abs(facts.ends[worst] - np.median(facts.ends, axis=0))
-        place = int(np.argmax(np.nan_to_num(away / facts.ends.std(axis=0, dtype=float))))
-    single = facts.ends.dtype == np.float32
-    remedy = (
-        "digits are lost there, so switch JAX to float64 (jax_enable_x64), or write the model so "
-        "that large terms do not cancel"
-        if single
-        else "look for jumps, for a gradient of your own that is not its slope, and for large "
-        "terms that cancel"
-    )
-    yield Finding(
-        "precision",
-        f"In {chains(off)} the log density changes by up to {facts.unexplained[worst]:.2g} more "
-        "or less than its gradient says, over a tiny move from "
-        f"{mixing.name(place)} = {facts.ends[worst, place]:.3g}: {remedy}.",
-    )
+        away = np.abs(facts.ends - np.median(facts.ends, axis=0))
+        beyond = away[worst] / np.max(away[~off], axis=0, initial=0.0)
+    place = int(np.argmax(np.nan_to_num(beyond)))
+    if off.all() or not beyond[place] > 1.0:
+        return ""
+    return f" from {mixing.name(place)} = {facts.ends[worst, place]:.3g} (unconstrained)"
 
 
 def cut_short(facts: Facts) -> Iterator[Finding]:
@@ -106,7 +109,7 @@ def height(facts: Facts) -> Iterator[Finding]:
             f"The log density is about {middle:.2g} where chains are, so it seems to grow without "
             "bound: check its sign, and give every parameter a proper prior.",
         )
-    elif facts.resolution > 0.1:
+    elif facts.resolution > TOO_COARSE:
         yield Finding(
             "precision",
             f"The log density is so large that its last digit is worth {facts.resolution:.2g}, "
