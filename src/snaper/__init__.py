@@ -31,4 +31,4 @@ __all__ = [
     "step",
     "targets",
 ]
-__version__ = "0.14.1"
+__version__ = "0.15.0"
