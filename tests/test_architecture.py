@@ -40,7 +40,8 @@ MAY_IMPORT = {
     "jitter": {"_types"},
     "metric": {"_types"},
     "surroundings": set(),
-    "target": {"_types", "surroundings"},
+    "digits": set(),
+    "target": {"_types", "digits", "surroundings"},
     "when": {"_types"},
     "threefry": {"_types"},
     "hmc": {"_types", "metric", "threefry"},
@@ -310,7 +311,7 @@ MAY_IMPORT = {
     },
     # Problems to sample, and those written for other packages.
     "models": {"target", "models.*"},
-    "models.*": {"_types", "surroundings", "target", "models.*"},
+    "models.*": {"_types", "digits", "surroundings", "target", "models.*"},
     "targets": {"_types", "target", "targets.*"},
     "targets.*": {"_types", "target", "targets.*"},
     # The command line.

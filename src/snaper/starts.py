@@ -168,11 +168,19 @@ def _and_back(target: Target, leaves: list[jax.Array]):
 
 def _complaint(target: Target, chains: Chains, bad: np.ndarray, dispersed: bool, each: str) -> str:
     tried = f" after {ATTEMPTS} attempts" if dispersed else ""
+    remedy = "give init= a point where the log density and its gradient are finite"
+    hollow = [name for name, data in {**target.constants, **target.observed}.items() if _nan(data)]
+    if hollow:
+        remedy = f"leave out what is NaN in data {', '.join(hollow)}, or model it"
     return (
         f"{int(bad.sum())} of {bad.size} {each}s found no starting point{tried}: "
-        f"{_why(target, chains, bad)}; give init= a point where the log density and its gradient "
-        "are finite."
+        f"{_why(target, chains, bad)}; {remedy}."
     )
+
+
+def _nan(data: Any) -> bool:
+    values = np.asarray(data)
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def _why(target: Target, chains: Chains, bad: np.ndarray) -> str:

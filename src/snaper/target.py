@@ -12,6 +12,7 @@ import numpy as np
 
 from . import surroundings
 from ._types import Key, Positions, Scalar, Vector
+from .digits import kept
 
 WIDTH = 2.0  # of dispersed points, to either side
 STATIC = {"static": True}  # of a dataclass' field: part of the code, not of the data
@@ -134,7 +135,7 @@ class Target:
             Parameter(name, shape, shape if move is None else _free_shape(name, shape, move, dtype))
             for name, shape, move in zip(names, shapes, transforms, strict=True)
         )
-        data = jax.tree.map(_array, data)
+        data = jax.tree_util.tree_map_with_path(_array, data)
         model = _Written(data, transforms, log_density, structure, tuple(names), sample_prior)
         free = [jax.ShapeDtypeStruct(each.unconstrained_shape, dtype) for each in parameters]
         model = replace(model, reads=surroundings.digest(_Written.log_density, model, free))
@@ -386,13 +387,16 @@ def _one_number(returned: Any) -> Scalar:
     return value
 
 
-def _array(leaf: Any) -> jax.Array:
+def _array(path: Sequence[Any], leaf: Any) -> jax.Array:
     """A leaf of the data, on the device."""
     try:
-        return jnp.asarray(leaf)
+        kind = np.asarray(leaf).dtype.kind
     except (TypeError, ValueError):
+        kind = "O"
+    if kind not in "biufcV" and not isinstance(leaf, jax.Array):  # JAX's own types are V
         kind = type(leaf).__name__
-        raise TypeError(f"data must hold arrays and numbers, not {kind} {leaf!r}.") from None
+        raise TypeError(f"data must hold arrays and numbers, not {kind} {leaf!r}.")
+    return kept(leaf, dotted(path))
 
 
 def _names(paths: list[Any]) -> list[str]:

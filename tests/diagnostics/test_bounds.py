@@ -49,6 +49,17 @@ def test_only_what_saturates_is_told(dtype):
             assert at_bounds(target, points(dtype, **{name: value})) == {}
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_correlations_saturate_before_shares(dtype):
+    end = -np.log(np.finfo(dtype).eps) / 2
+    with jax.enable_x64(dtype == np.float64):
+        like, bounds = {"c": jnp.eye(2, dtype=dtype)}, {"c": constraints.corr_cholesky}
+        target = snaper.Target(lambda p: p["c"][1, 0], like, None, bounds)
+        places = np.array([[0.0], [end + 4.0]], dtype)
+        assert at_bounds(target, places) == {"c": 0.5} == at_bounds(target, -places)
+        assert at_bounds(target, places / 2) == {}
+
+
 def beta(width):
     numpyro.sample("p", dist.Beta(width, width))
 

@@ -122,6 +122,7 @@ CASES = {
         "after 400 draws the nested R-hat of x[2] is 1.5",
     ),
     "loose-bound": ({"tightness": 0.2}, "only 20% of its bound"),
+    "loose-bound, nearly": ({"tightness": 0.498}, "only 49% of its bound (50% and more"),
 }
 
 

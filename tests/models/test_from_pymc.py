@@ -73,6 +73,16 @@ def zero_sum():
     pm.ZeroSumNormal("effect", 2.0, shape=(3, 4), n_zerosum_axes=2)
 
 
+def censored():
+    mean, sd = pm.Normal("mean"), pm.HalfNormal("sd")
+    pm.Censored("y", pm.Normal.dist(mean, sd), lower=None, upper=1.0, observed=[0.3, 1.0, 1.0])
+
+
+def truncated():
+    mean, sd = pm.Normal("mean"), pm.HalfNormal("sd")
+    pm.Truncated("y", pm.Normal.dist(mean, sd), lower=0.0, upper=None, observed=[0.3, 1.5])
+
+
 MODELS = {
     function.__name__: function
     for function in (
@@ -83,6 +93,8 @@ MODELS = {
         ordered_and_potential,
         bound_of_a_parameter,
         zero_sum,
+        censored,
+        truncated,
     )
 }
 

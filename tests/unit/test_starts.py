@@ -222,3 +222,10 @@ def test_a_point_outside_of_a_support_is_refused(what, each):
     with pytest.raises(ValueError, match=message) as caught:
         starts.find(KEY, of_kind(constraint, value), NUM_CHAINS, init)
     assert one_sentence(str(caught.value))
+
+
+def test_data_that_are_not_numbers_are_named():
+    data = {"y": np.array([1.0, np.nan]), "n": np.ones(2)}
+    target = snaper.Target(lambda p, d: -jnp.sum((p - d["y"]) ** 2) + jnp.sum(d["n"]), 0.0, data)
+    with pytest.raises(starts.InitializationError, match="leave out what is NaN in data y, or"):
+        starts.find(KEY, target, NUM_CHAINS)

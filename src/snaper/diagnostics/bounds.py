@@ -18,7 +18,8 @@ def at_bounds(target: Target, x: np.ndarray) -> dict[str, float]:
     """By parameter, the share of points x [point, dim] at which it is what it would be elsewhere, a
     unit and a thousandth nearer to zero in unconstrained space; only those that have many.
     """
-    far = np.abs(x) > -np.log(np.finfo(x.dtype).eps)  # where a sigmoid's last digit ends
+    far = np.abs(x) > -np.log(np.finfo(x.dtype).eps) / 2  # where the last digit of a tanh ends,
+    # before that of a sigmoid
     concerned = np.flatnonzero(far.any(axis=1))
     if len(concerned) < MANY * len(x) or not len(concerned):
         return {}

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from ..digits import kept
 from ..target import STATIC, dotted
 
 
@@ -36,7 +36,7 @@ class Call:
             function = function.func
         leaves, layout = jax.tree.flatten((args, kwargs))
         is_array = [not frozen and _is_data(leaf) for leaf in leaves]
-        arrays = [jnp.asarray(leaf) for leaf, yes in zip(leaves, is_array, strict=True) if yes]
+        arrays = [kept(leaf) for leaf, yes in zip(leaves, is_array, strict=True) if yes]
         constants = [
             None if yes else _Constant.of(leaf) for leaf, yes in zip(leaves, is_array, strict=True)
         ]

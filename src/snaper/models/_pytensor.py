@@ -27,7 +27,9 @@ with _switches_kept():
     from pytensor.graph.fg import FunctionGraph
     from pytensor.graph.replace import clone_replace
     from pytensor.graph.traversal import graph_inputs
+    from pytensor.link.jax.dispatch import scalar as _registers_erfcx  # noqa: F401 (before ours)
     from pytensor.link.jax.dispatch.basic import jax_funcify
+    from pytensor.scalar.math import Erfcx
 
 
 def _positive_definite(op, **_) -> Callable[[jax.Array], jax.Array]:
@@ -39,6 +41,11 @@ _matrix_check = getattr(multivariate, "PosDefMatrix", None)
 if _matrix_check is not None and _matrix_check not in jax_funcify.registry:
     register: Any = jax_funcify.register
     register(_matrix_check)(_positive_definite)
+
+_erfcx = getattr(jax.scipy.special, "erfcx", None)  # PyTensor asks another package for it
+if _erfcx is not None:
+    register = jax_funcify.register
+    register(Erfcx)(lambda op, **_: _erfcx)
 
 
 _ZERO_SUM = "mean(value, axis=n_zerosum_axes) = 0"

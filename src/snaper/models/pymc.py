@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._types import Key, Scalar
+from ..digits import kept
 from ..target import STATIC, Labels, Target
 
 try:
@@ -71,7 +72,7 @@ def _target(model: pm.Model, program: Program) -> Target:
         },
         {axis: np.asarray(places) for axis, places in coords.items()},
     )
-    data = {name: jnp.asarray(value) for name, value in program.data().items()}
+    data = {name: kept(value, name) for name, value in program.data().items()}
     constants = {name: np.asarray(value) for name, value in find_constants(model).items()}
     wrapped, observed = _PyMC(data, constants, program), find_observations(model)
     return Target.of_model(wrapped, program.parameters, program.dtype, labels, observed)

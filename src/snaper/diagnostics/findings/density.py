@@ -64,7 +64,8 @@ def coarse(facts: Facts, mixing: Judged) -> Iterator[Finding]:
 def rounded(facts: Facts, mixing: Judged) -> Iterator[Finding]:
     """Chains where the log density does not change as its gradient says."""
     off = facts.unexplained > NOT_EXPLAINED
-    if off.any() and facts.resolution <= TOO_COARSE:
+    told_else = facts.resolution > TOO_COARSE or facts.at_bounds
+    if off.any() and not told_else:
         remedy = "look for large terms that cancel, and for jumps"
         if facts.ends.dtype == np.float32:
             remedy = f"switch JAX to float64 (jax_enable_x64), or {remedy}"

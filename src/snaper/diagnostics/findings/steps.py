@@ -58,7 +58,7 @@ def loose_bound(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "loose-bound",
             "The scalar that trajectories were tuned for has an effective sample size of "
-            f"only {facts.tightness:.0%} of its bound ({certificate.TIGHT:.0%} and more is usual), "
-            "so the trajectory length may be far from the best: reparameterise the model, or "
-            "compare criterion='chees_rate'.",
+            f"only {np.floor(100 * facts.tightness):.0f}% of its bound ({certificate.TIGHT:.0%} "
+            "and more is usual), so the trajectory length may be far from the best: reparameterise "
+            "the model, or compare criterion='chees_rate'.",
         )
