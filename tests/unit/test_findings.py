@@ -140,6 +140,15 @@ def test_a_step_size_kept_short_by_few_failures_is_not_put_down_to_a_short_warm_
     assert " 0 of " not in finding.sentence and one_sentence(finding.sentence)
 
 
+def test_few_chains_slow_to_arrive_are_a_note():
+    """Of plain regressions, whose draws are right, a tenth of dispersed starts may be."""
+    some, many = np.arange(NUM_CHAINS) < 4, np.arange(NUM_CHAINS) < 5
+    (few,) = findings.find(dataclasses.replace(GOOD, reseeded=some.astype(int)))
+    (more,) = findings.find(dataclasses.replace(GOOD, reseeded=many.astype(int)))
+    assert few.severity == "note" and "not merely slow to arrive" in few.sentence
+    assert more.severity == "trouble" and "slow" not in more.sentence
+
+
 def test_few_divergences_are_told_with_weaker_words():
     (few,) = findings.find(dataclasses.replace(GOOD, diverging=one(3)))
     (many,) = findings.find(dataclasses.replace(GOOD, diverging=one(30)))

@@ -9,14 +9,20 @@ from .finding import Finding
 from .wording import chains
 
 
+MANY = 0.25  # of the chains; of dispersed ones a few are often slow to arrive, without harm
+
+
 def reseeded(facts: Facts) -> Iterator[Finding]:
     """Those that warm-up gave up."""
     moved = facts.reseeded > 0
     if moved.any():
+        many = moved.mean() >= MANY
         yield Finding(
             "reseeded",
             f"{chains(moved)} were lost outside the bulk during warm-up and restarted from others: "
+            f"{'' if many else 'if they were not merely slow to arrive, '}"
             "check for a second mode or a badly scaled start.",
+            "trouble" if many else "note",
         )
 
 
