@@ -8,7 +8,6 @@ from .facts import ENOUGH_TO_MOVE, Facts
 from .finding import Finding
 from .wording import chains
 
-
 MANY = 0.25  # of the chains; of dispersed ones a few are often slow to arrive, without harm
 
 
