@@ -84,8 +84,9 @@ def test_what_cannot_be_sampled_well_is_told(name):
 
 def test_ends_of_a_ridge_that_steps_are_too_long_for_are_told():
     """Where it bends most: of the draws of 48 runs, 24 by each of two ways to compile, 0.95 % lay
-    beyond 2.58 standard deviations, and 1.00 % with smaller steps. 45 of the former say so, and none
-    of the latter: fewer than two of four are one set in 1000. At one in 1000 transitions three did.
+    beyond 2.58 standard deviations, and 1.00 % with smaller steps. Of the former 45 say so, and
+    none of the latter: fewer than two of four are one set in 1000. Were it told from one transition
+    in 1000 on, three would.
     """
     with jax.enable_x64(False):
         target, sizes = targets.get("banana"), {"warmup": 1000, "draws": 1000, "progress": False}
