@@ -82,6 +82,7 @@ def test_what_cannot_be_sampled_well_is_told(name):
         assert f"as if {HARD[name]} ruled the width" in told
 
 
+@pytest.mark.slow
 def test_ends_of_a_ridge_that_steps_are_too_long_for_are_told():
     """Where it bends most: of the draws of 48 runs, 24 by each of two ways to compile, 0.95 % lay
     beyond 2.58 standard deviations, and 1.00 % with smaller steps. Of the former 45 say so, and
