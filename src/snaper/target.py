@@ -390,13 +390,10 @@ def _one_number(returned: Any) -> Scalar:
 def _array(path: Sequence[Any], leaf: Any) -> jax.Array:
     """A leaf of the data, on the device."""
     try:
-        kind = np.asarray(leaf).dtype.kind
-    except (TypeError, ValueError):
-        kind = "O"
-    if kind not in "biufcV" and not isinstance(leaf, jax.Array):  # JAX's own types are V
+        return kept(leaf, dotted(path))
+    except TypeError:
         kind = type(leaf).__name__
-        raise TypeError(f"data must hold arrays and numbers, not {kind} {leaf!r}.")
-    return kept(leaf, dotted(path))
+        raise TypeError(f"data must hold arrays and numbers, not {kind} {leaf!r}.") from None
 
 
 def _names(paths: list[Any]) -> list[str]:

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro
 import pytest
 from helpers import one_sentence
 
@@ -50,8 +51,6 @@ def test_what_rounding_does_not_change_is_taken(what):
 
 
 def test_arguments_of_models_are_looked_at_too():
-    numpyro = pytest.importorskip("numpyro")
-
     def model(times):
         numpyro.sample("a", numpyro.distributions.Normal(0.0, 1.0))
         numpyro.sample("b", numpyro.distributions.Normal(times - times[0], 1.0), obs=times)
